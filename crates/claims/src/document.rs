@@ -1,4 +1,4 @@
-//! `claims.toml`: what a paper states, and how it is tried.
+//! `claims.toml`: the statements of a paper, and how they are tried.
 //!
 //! | table | what it holds |
 //! | --- | --- |
@@ -7,10 +7,10 @@
 //! | `runs` | commands of `phelsuma` that print JSON: `run …` and `limits …`, by name; `each` makes one of each value |
 //! | `values` | expressions with a name |
 //! | `claims` | what the paper says, its number, and the expression that measures it |
-//! | `figures` | series for a CSV file: a line for each run, or for each point of the runs' series; and how it is drawn |
+//! | `figures` | series for a CSV file, a line for each run or point of the runs' series, and how it is drawn |
 //!
-//! Words, commands and expressions may differ from scale to scale (`{ quick = "…", large = "…", full = "…" }`); what
-//! has none at a scale cannot be run there, but what has none at the large scale is there what it is at the full one.
+//! Words, commands and expressions may differ from scale to scale (`{ quick = "…", large = "…", full = "…" }`). One
+//! without a value at a scale cannot be run there. But one without a value at the large scale has that of the full one.
 
 use crate::drawing::Draw;
 use crate::error::ClaimsError;
@@ -138,7 +138,7 @@ pub enum Operator {
     Between,
 }
 
-/// What the number that tries a claim is.
+/// The kind of the number that tries a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -146,7 +146,7 @@ pub enum Kind {
     Measured,
     /// Arithmetic: nothing of it was run.
     Formula,
-    /// What the drive was told to be, such as the time of a read: it comes out as it went in.
+    /// A setting of the drive, such as the time of a read: it comes out as it went in.
     Constant,
 }
 
@@ -161,7 +161,7 @@ impl Kind {
     }
 }
 
-/// What a paper says, and how it is tried.
+/// A statement of a paper, and how it is tried.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -169,11 +169,11 @@ pub struct Claim {
     pub id: String,
     /// Where in the paper.
     pub at: String,
-    /// What the paper says, in our words.
+    /// The paper's statement, in our words.
     pub says: String,
     /// How the measured value comes out of results.
     pub measure: ByScale,
-    /// What the measured value is; none: a formula where all that it stands on are formulas, and else measured.
+    /// The kind of the measured value. None: a formula where all that it stands on are formulas, and else measured.
     pub kind: Option<Kind>,
     /// How it is compared with the paper's number.
     pub operator: Operator,
@@ -186,7 +186,7 @@ pub struct Claim {
     /// The unit of both numbers; none for counts, ratios and shares.
     #[serde(default)]
     pub unit: String,
-    /// What else there is to know.
+    /// Other remarks.
     #[serde(default)]
     pub note: String,
     /// Why it does not hold here, where it does not, with numbers that come out of results as `{{EXPRESSION; DIGITS}}`.
@@ -220,20 +220,20 @@ pub struct Figure {
     /// The columns that are drawn; none: all but `x`.
     #[serde(default)]
     pub y: Vec<String>,
-    /// What the axis of values says, with its unit, where that is not the name of one column.
+    /// The label of the axis of values, with its unit, where that is not the name of one column.
     pub unit: Option<String>,
     /// Whether that axis is logarithmic.
     #[serde(default)]
     pub log_y: bool,
     /// From where to where it goes.
     pub range: Option<[f64; 2]>,
-    /// What runs' names are made of, as `r_{series}_{group}`: words between `_`, of which `{series}` may be several, and
-    /// any other in braces is one. The first pattern that fits counts.
+    /// What runs' names are made of, as `r_{series}_{group}`: words between `_`, of which `{series}` may be several,
+    /// and any other in braces is one. The first pattern that fits counts.
     #[serde(default)]
     pub pattern: Vec<String>,
     /// The series by whose values those of the others are divided.
     pub relative_to: Option<String>,
-    /// What a reader reads for a run, a part of its name, or a column.
+    /// The text that a reader sees for a run, a part of its name, or a column.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
 }
@@ -256,7 +256,7 @@ pub struct Document {
     /// Expressions by name.
     #[serde(default)]
     pub values: BTreeMap<String, ByScale>,
-    /// What the paper says.
+    /// The paper's statement.
     #[serde(default)]
     pub claims: Vec<Claim>,
     /// Series.
@@ -264,7 +264,7 @@ pub struct Document {
     pub figures: Vec<Figure>,
 }
 
-/// What of a paper was asked for.
+/// What of a paper was requested.
 #[derive(Clone, Debug)]
 pub struct Chosen<'d> {
     /// In the order of the document.
@@ -338,7 +338,7 @@ impl Document {
                 return Err(format!("figure '{}' is there twice, or is a claim's name", figure.id));
             }
         }
-        // Whatever is wrong at either scale is said at once.
+        // Errors at either scale are reported at once.
         Scale::ALL.iter().try_for_each(|scale| {
             let plan = self.plan(*scale)?;
             self.figures.iter().try_for_each(|figure| {
@@ -355,7 +355,7 @@ pub(crate) fn is_file_name(name: &str) -> bool {
 }
 
 impl fmt::Display for Claim {
-    /// What the paper says, as a number.
+    /// The paper's statement, as a number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = (self.value, if self.unit.is_empty() { "" } else { " " });
         match (self.operator, self.tolerance, self.most) {

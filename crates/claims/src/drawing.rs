@@ -1,5 +1,6 @@
-//! How a figure is drawn: fields of its entry that the report of `python/phelsuma` follows. Nothing here draws; what is
-//! misspelt is refused, so that no picture is of a kind that was guessed.
+//! How a figure is drawn: fields of its entry that the report of `python/phelsuma` follows.
+//!
+//! Nothing here draws. A misspelt field is refused, so that no kind of picture is guessed.
 
 use crate::document::Figure;
 use serde::Deserialize;
@@ -25,7 +26,7 @@ pub enum Draw {
 }
 
 impl Figure {
-    /// What is wrong with how it is drawn, being of these runs.
+    /// The error of how it is drawn, being of these runs.
     pub(crate) fn check_drawing(&self, runs: &[String]) -> Result<(), String> {
         let is_column = |name: &String| self.columns.iter().any(|(heading, _)| heading == name);
         if let Some(name) = self.x.iter().chain(&self.y).find(|name| !is_column(name)) {
@@ -72,7 +73,7 @@ mod tests {
         assert!(!fits("r_{series}_{group}", "r_last") && !fits("r_{series}", "s_last") && !fits("{group}_size", "a_b"));
     }
 
-    /// What is said of a figure with these lines about its drawing.
+    /// The error of a figure with these lines about its drawing.
     fn said_of(lines: &str) -> String {
         let of = "id = 'f'\nat = 'figure 1'\nruns = ['r']\ncolumns = [['blocks', 'run.b'], ['us', 'run.u']]\n";
         match toml::from_str::<Figure>(&format!("{of}{lines}")) {

@@ -1,14 +1,14 @@
-//! What can be wrong with a paper's files.
+//! Errors of a paper's files.
 
 use std::path::PathBuf;
 
-/// What is wrong, where, and what would be right.
+/// The error, where it is, and what would be right.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimsError {
     /// No such paper.
     #[error("unknown paper '{name}'; known are {known}")]
     UnknownPaper {
-        /// What was asked for.
+        /// The request.
         name: String,
         /// What there is.
         known: String,
@@ -21,18 +21,18 @@ pub enum ClaimsError {
         /// Why.
         why: String,
     },
-    /// A file that does not say what it should.
+    /// A file with other content than it should have.
     #[error("{path}: {what}", path = path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Its error.
         what: String,
     },
     /// No such claim, and no such figure.
     #[error("unknown claim or figure '{id}'; known are {known}")]
     Unknown {
-        /// What was asked for.
+        /// The request.
         id: String,
         /// What there is.
         known: String,

@@ -59,7 +59,7 @@ impl Expression {
     /// Reads an expression.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The expression's error.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut rest = Rest { text, at: 0 };
         let node = rest.sum(0).map_err(|what| format!("'{text}': {what}"))?;
@@ -88,7 +88,7 @@ impl Expression {
     /// Its value, given that of each name.
     ///
     /// # Errors
-    /// What `value_of` says, and what is no number, such as a quotient by zero.
+    /// That of `value_of`, and a result that is no number, such as a quotient by zero.
     pub fn evaluate(&self, value_of: &dyn Fn(&str) -> Result<f64, String>) -> Result<f64, String> {
         fn of(node: &Node, value_of: &dyn Fn(&str) -> Result<f64, String>) -> Result<f64, String> {
             Ok(match node {
@@ -116,8 +116,8 @@ impl Expression {
     }
 }
 
-/// An expression with its arguments over lists in full: `mean(w | f_{w}.x)` is `mean(f_a.x, f_b.x)` where `w` is the list
-/// of `a` and `b`. Such calls may stand in each other.
+/// An expression with its arguments over lists in full: `mean(w | f_{w}.x)` is `mean(f_a.x, f_b.x)` where `w` is the
+/// list of `a` and `b`. Such calls may stand in each other.
 ///
 /// # Errors
 /// A list that is not there or is empty, a parenthesis that is not closed, more than 64 KiB.

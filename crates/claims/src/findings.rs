@@ -1,4 +1,4 @@
-//! What was measured, and the verdicts: `results-quick.json` and `results-full.json`.
+//! Findings: the measured values and the verdicts, as in `results-quick.json` and `results-full.json`.
 
 use crate::document::{Claim, Kind, Operator, Scale};
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub enum Verdict {
     /// It does not.
     #[serde(rename = "does not hold here")]
     DoesNotHold,
-    /// There is nothing to tell by.
+    /// There is nothing to judge by.
     #[serde(rename = "cannot be run here")]
     CannotBeRun,
 }
@@ -51,14 +51,14 @@ impl RunOf {
     }
 }
 
-/// What was found about a claim.
+/// The findings about a claim.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Finding {
     /// The claim.
     pub id: String,
     /// Where in the paper.
     pub at: String,
-    /// What the paper says, in our words.
+    /// The paper's statement, in our words.
     pub says: String,
     /// How its number and the measured one are compared.
     pub operator: Operator,
@@ -72,18 +72,18 @@ pub struct Finding {
     pub unit: String,
     /// The measured number.
     pub measured: Option<f64>,
-    /// What that number is; none where there is none, and in results of before this was told.
+    /// What that number is; none where there is none, and in results from before this was stored.
     #[serde(default)]
     pub kind: Option<Kind>,
     /// Whether the claim holds.
     pub verdict: Verdict,
     /// Why it does not, or cannot be run.
     pub why: Option<String>,
-    /// What it stands on, by name.
+    /// The results that it stands on, by name.
     pub runs: BTreeMap<String, RunOf>,
 }
 
-/// What was found at one scale.
+/// The findings at one scale.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Findings {
     /// `phelsuma.claims/1`.
@@ -92,7 +92,7 @@ pub struct Findings {
     pub paper: String,
     /// The scale.
     pub scale: Scale,
-    /// What was found about each claim, in the order of the document.
+    /// The findings about each claim, in the order of the document.
     pub claims: Vec<Finding>,
     /// What each figure that was written stands on, by name.
     #[serde(default)]
@@ -114,7 +114,7 @@ impl Findings {
         }
     }
 
-    /// What was found about a claim.
+    /// The findings about a claim.
     pub fn of(&self, id: &str) -> Option<&Finding> {
         self.claims.iter().find(|finding| finding.id == id)
     }
@@ -125,7 +125,7 @@ impl Findings {
         of_claims.chain(self.figures.values()).flatten().map(|(name, run)| (name.as_str(), run))
     }
 
-    /// Replaces what was found about the claims of `newer`, in the order of `claims`; what is not among these goes.
+    /// Replaces the findings about the claims of `newer`, in the order of `claims`. Findings about other claims go.
     pub fn update(&mut self, newer: &[Finding], claims: &[Claim]) {
         let found = claims.iter().filter_map(|claim| {
             let newer = newer.iter().find(|finding| finding.id == claim.id);

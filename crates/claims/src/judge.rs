@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What has come of runs, by name: a result with its key if it is a stored one, or why there is none.
+/// The results of runs, by name: each with its key if it is a stored one, or why there is none.
 pub type Results = BTreeMap<String, Result<(Value, Option<String>), String>>;
 
 /// Measures a claim and says whether it holds.
@@ -35,7 +35,7 @@ pub fn judge(claim: &Claim, plan: &Plan, results: &Results) -> Finding {
         Err(why) => (None, Verdict::CannotBeRun, Some(why)),
     };
     let runs: BTreeMap<String, RunOf> = runs.collect();
-    // Formulas are computed at once, so only what was run has a file.
+    // Formulas are computed at once, so only runs have a file.
     let measuring = plan.runs_measuring(&claim.id);
     let is_formula = measuring.iter().all(|name| runs.get(*name).is_none_or(|run| run.key.is_none()));
     let derived = if is_formula { Kind::Formula } else { Kind::Measured };
@@ -70,7 +70,7 @@ fn holds(claim: &Claim, measured: f64) -> bool {
     }
 }
 
-/// The value of an expression over results; `also` are further names with what they stand for.
+/// The value of an expression over results; `also` are further names with their values.
 pub(crate) fn evaluate(
     expression: &Expression,
     plan: &Plan,

@@ -1,13 +1,13 @@
-//! What papers state, as data: claims, the commands that try them, and verdicts that nobody types.
+//! The statements of papers, as data: claims, the commands that try them, and computed verdicts.
 //!
-//! A paper has a folder. `claims.toml` in it is written by hand ([`Document`]): what the paper says in a number and a
-//! comparison, which commands of `phelsuma` try it, and how the measured value comes out of their JSON, as an
-//! [`Expression`]. Everything else in the folder is written by the [`Store`]: a file of runs, each with its command and a
-//! hash of the code it was run with, and per scale a file of measured values and verdicts ([`Findings`]).
+//! A paper has a folder. `claims.toml` in it is written by hand ([`Document`]). It has what the paper says in a number
+//! and a comparison, and which commands of `phelsuma` try it. It also has how the measured value comes out of their
+//! JSON, as an [`Expression`]. Everything else in the folder is written by the [`Store`]. That is a file of runs, each
+//! with its command and a hash of the code it was run with. And it is, per scale, a file of measured values and
+//! verdicts ([`Findings`]).
 //!
-//! Invariants of this crate: it imports no other crate of the workspace and runs nothing; a verdict is computed from
-//! results that are there, by [`judge`], which is the same for who has just run them and for who only checks; nothing in
-//! the files it reads makes it panic.
+//! Invariants of this crate: it imports no other crate of the workspace and runs nothing. [`judge`] computes a verdict
+//! from stored results, in the same way after a run and for a check. Nothing in the files it reads makes it panic.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +24,7 @@ mod reason;
 mod store;
 mod stored;
 
-// What the build script leaves out of the hash is tried here.
+// The omissions of the build script from the hash are tried here.
 #[cfg(test)]
 #[path = "../build/code/mod.rs"]
 mod code;

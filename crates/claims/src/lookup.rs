@@ -1,10 +1,9 @@
-//! A number in a result, by its path: `flash.validity.programs`, `series.max.validity_programs`,
-//! `recovery.steps.4_Gecko_s_buffer.us`.
+//! A number in a result, by its path, as in `flash.validity.programs` and `series.max.validity_programs`.
 //!
-//! Keys may have dots of their own (`ram_bytes.papers.mapping.gmd`). In an array, an entry goes by its `name`, with `_`
-//! for whatever is neither letter nor digit, or by its number from 0; `min`, `max`, `mean` and `sum` are over all of them.
-//! `sum` is over all that is in an object as well: `flash.sum.programs`.
-//! True is 1, false 0.
+//! Another one is `recovery.steps.4_Gecko_s_buffer.us`. Keys may have dots of their own
+//! (`ram_bytes.papers.mapping.gmd`). In an array, an entry goes by its `name` or by its number from 0. In a name `_`
+//! stands for each sign that is neither letter nor digit. `min`, `max`, `mean` and `sum` are over all of them. `sum` is
+//! over all that is in an object as well: `flash.sum.programs`. True is 1, false 0.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Why a claim does not hold: prose in which numbers come out of results, as `{{EXPRESSION; FORMAT}}`. A format is how many
-//! digits stand behind the point (`1`), or `%` with them (`%`, `%1`) for a share in percent.
+//! Why a claim does not hold: prose in which numbers come out of results, as `{{EXPRESSION; FORMAT}}`. A format is how
+//! many digits stand behind the point (`1`), or `%` with them (`%`, `%1`) for a share in percent.
 
 use crate::expression::{Expression, spread};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ impl Reason {
     /// Reads a reason.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason's error.
     pub(crate) fn parse(text: &str, lists: &BTreeMap<String, Vec<String>>) -> Result<Self, String> {
         let (mut parts, mut rest) = (Vec::new(), text);
         while let Some((before, behind)) = rest.split_once("{{") {

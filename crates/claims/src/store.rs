@@ -7,9 +7,9 @@
 //! figures-quick/fig09.csv  series
 //! ```
 //!
-//! A file is written beside its place, synced and renamed: a reader sees the whole old one or the whole new one.
-//! The file of runs is written anew for each run that is done. An interrupt loses only runs in progress.
-//! Several commands may store runs at the same time: each takes a lock, reads the file, adds its run, and writes the file.
+//! A file is written beside its place, synced and renamed: a reader sees the whole old one or the whole new one. The
+//! file of runs is written anew for each run that is done. An interrupt loses only runs in progress. Several commands
+//! may store runs at the same time: each takes a lock, reads the file, adds its run, and writes the file.
 
 use crate::document::{Document, Scale, is_file_name};
 use crate::error::ClaimsError;
@@ -57,7 +57,7 @@ impl Store {
         &self.paper
     }
 
-    /// What the paper states.
+    /// The paper's statements.
     ///
     /// # Errors
     /// As [`Document::load`].
@@ -70,7 +70,7 @@ impl Store {
         self.folder.join(format!("results-{}.json", scale.name()))
     }
 
-    /// What was found at a scale, if anything was.
+    /// The findings at a scale, if there are any.
     ///
     /// # Errors
     /// A file that cannot be read or is none.
@@ -127,8 +127,8 @@ impl Store {
         self.folder.join(format!("figures-{}", scale.name())).join(format!("{id}.csv"))
     }
 
-    /// Deletes those of the runs in `known` that no findings name; how many. A run that another command has stored meanwhile
-    /// stays: its findings are still to come.
+    /// Deletes those of the runs in `known` that no findings name; how many. A run that another command has stored
+    /// meanwhile stays: its findings are still to come.
     ///
     /// # Errors
     /// [`ClaimsError::File`]; findings or stored runs that are none.

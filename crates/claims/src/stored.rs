@@ -1,8 +1,8 @@
 //! A paper's stored runs, all in one file: a line of JSON each, compressed.
 //!
-//! The same runs are the same bytes, in whichever order they were stored. Lines are sorted by command, version and sources:
-//! a run done anew stands beside the earlier one. A line stays byte for byte as it was written until its run is replaced or
-//! deleted: to read it and write it again could change a number's last digit.
+//! The same runs are the same bytes, in whichever order they were stored. Lines are sorted by command, version and
+//! sources: a run done anew stands beside the earlier one. A line stays byte for byte as it was written until its run
+//! is replaced or deleted: to read it and write it again could change a number's last digit.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use std::io::{self, Read};
 
 /// The version of the workspace.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// A hash of the code of all crates that decide what a run gives (`build/code/mod.rs`).
+/// A hash of the code of all crates that decide the result of a run (`build/code/mod.rs`).
 pub const SOURCES: &str = env!("PHELSUMA_SOURCES");
 
 /// How hard zstd tries: at higher levels files are hardly smaller, and a file is written for each run that is done.
@@ -30,7 +30,7 @@ pub struct StoredRun {
     pub version: String,
     /// The hash of the code it was run with.
     pub sources: String,
-    /// What it gave, without what it cost the machine.
+    /// Its result, without its cost to the machine.
     pub result: Value,
 }
 

@@ -1,5 +1,5 @@
-//! How fast a served drive is, beside nbdkit's own disk in memory: random writes of 4 KiB at depth 32 over a unix socket,
-//! with fio. First on drives that are fresh, then on drives that are full and collect.
+//! How fast a served drive is, beside nbdkit's own disk in memory: random writes of 4 KiB at depth 32 over a unix
+//! socket, with fio. First on drives that are fresh, then on drives that are full and collect.
 //!
 //! Machines are noisy, so the servers take turns, and each round compares them with the memory of that same round. A
 //! second memory beside the first one shows what the noise alone makes of two servers that are the same.

@@ -1,5 +1,6 @@
-//! How a command ends: exit code 0 is done, 1 a check that failed or a run that was not completed, 2 wrong usage or
-//! input; with one line on stderr.
+//! How a command ends: its exit code, and one line on stderr.
+//!
+//! Exit code 0 is done, 1 a check that failed or a run that was not completed, 2 wrong usage or input.
 
 use phelsuma_claims::ClaimsError;
 use phelsuma_drive::RunError;

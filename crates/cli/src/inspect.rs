@@ -1,4 +1,4 @@
-//! `phelsuma inspect`: what is in an image file. It works on a view, and changes nothing.
+//! `phelsuma inspect`: the content of an image file. It works on a view, and changes nothing.
 
 use crate::create::image_failure;
 use crate::errors::{Failure, Outcome};

@@ -1,4 +1,4 @@
-//! What the commands of the laboratory have in common: FTLs on drives small enough to go through everything.
+//! Options that the commands of the laboratory share: FTLs on drives small enough to go through everything.
 
 use phelsuma_options::{
     Setting, TimingArg, distinct, each, memory, remarks as remarks_on_settings, set_cache, set_parts, setting, size,

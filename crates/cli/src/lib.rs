@@ -1,5 +1,6 @@
-//! The phelsuma command: flash translation layers, simulated, compared and crashed. As a library, so that somebody's own
-//! `main` can be the command with policies of one's own ([`main_with`]).
+//! The phelsuma command: flash translation layers, simulated, compared and crashed.
+//!
+//! It is a library, so that the `main` of another crate can be the command with that crate's policies ([`main_with`]).
 
 #[cfg(all(unix, feature = "jemalloc"))]
 mod allocator;

@@ -1,4 +1,4 @@
-//! `phelsuma limits`: what the analytic models say about one ratio and block size.
+//! `phelsuma limits`: the figures of the analytic models for one ratio and block size.
 
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};

@@ -1,4 +1,4 @@
-//! Standard output: written at once, and quiet when nobody reads it any more.
+//! Standard output: written at once, and quiet when its reader has gone.
 
 use crate::errors::{Failure, Outcome};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What a reader of a result should know before comparing it with others.
+//! Remarks on a result, to be read before it is compared with others.
 
 use crate::table::number;
 use phelsuma_drive::{CompositionNames, RunResult};

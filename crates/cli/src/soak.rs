@@ -1,4 +1,5 @@
-//! `phelsuma soak`: drives live through random requests, power cuts, decay and blocks that grow bad, as many as one likes.
+//! `phelsuma soak`: drives live through random requests, power cuts, decay and blocks that grow bad, as many as one
+//! likes.
 
 use crate::errors::{Failure, Outcome};
 use crate::lab_args::{LabArgs, room};

@@ -1,9 +1,9 @@
 //! Speed and memory of the simulation: `page` and `geckoftl` under uniform random writes, at 4 GiB and at 256 GiB.
 //!
 //! Each run fills the drive, overwrites it once uncounted and then measures a pass (`geckoftl` on the large drive: a
-//! fifth of one); the figure is host pages per CPU second of the measured part. Machines are noisy, so several runs are
-//! made, the small and the large drive in turn, and the best, the median and the worst are printed.
-//! `PHELSUMA_BENCH_RUNS` sets how many (default 5).
+//! fifth of one). The figure is host pages per CPU second of the measured part. Machines are noisy, so several runs are
+//! made, the small and the large drive in turn. The best, the median and the worst are printed. `PHELSUMA_BENCH_RUNS`
+//! sets how many (default 5).
 
 use phelsuma_drive::{Input, RunConfig, RunResult, run};
 use phelsuma_trace::Workload;

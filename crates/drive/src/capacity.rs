@@ -9,7 +9,7 @@ use phelsuma_nand::{Geometry, SimNand};
 use phelsuma_trace::fold::FoldOptions;
 use phelsuma_trace::{Fold, PageSource};
 
-/// The capacity of a drive that nobody gave one, in bytes.
+/// The default capacity of a drive, in bytes.
 pub const CAPACITY_DEFAULT: u64 = 4 << 30;
 /// The least capacity chosen for a trace, in bytes.
 pub const CAPACITY_TRACE_MIN: u64 = 256 << 20;
@@ -17,10 +17,10 @@ pub const CAPACITY_TRACE_MIN: u64 = 256 << 20;
 /// How often the capacity chosen for a trace is doubled for the FTL's reserve, at the most: what does not fit a drive a
 /// thousand times the trace's size has too high a ratio.
 const DOUBLINGS_MAX: u32 = 10;
-/// Decides the capacity that nobody gave, the same for all of `configs`, which differ in their FTLs alone: 4 GiB for
-/// a workload and for a trace that is wrapped; for any other trace the smallest power of two whose logical pages hold
-/// its footprint and beside which the reserve of every FTL fits, at least 256 MiB. The capacity, in bytes.
-/// `affordable` is asked before a drive is tried.
+/// Decides the capacity if none is given, the same for all of `configs`, which differ in their FTLs alone. It is 4 GiB
+/// for a workload and for a trace that is wrapped. For any other trace it is the smallest sufficient power of two, at
+/// least 256 MiB. Its logical pages hold the footprint, and the reserve of every FTL fits beside them. The capacity, in
+/// bytes. `affordable` is called before a drive is tried.
 ///
 /// # Errors
 /// [`RunError::Input`]: a shape or an FTL that cannot be, or a trace that cannot be read; what `affordable` says.
@@ -29,7 +29,7 @@ pub fn settle_capacity(
     affordable: impl Fn(&Geometry) -> Result<(), RunError>,
 ) -> Result<u64, RunError> {
     let Some(RunConfig { shape, input, .. }) = configs.first() else { return Ok(CAPACITY_DEFAULT) };
-    // Whatever is wrong with the shape is said before a trace is read for its footprint.
+    // Errors of the shape are reported before a trace is read for its footprint.
     let capacity = match (shape.capacity_bytes, input) {
         (Some(capacity), _) => capacity,
         (None, Input::Workload(_) | Input::Trace { fold: FoldChoice::Wrap, .. }) => CAPACITY_DEFAULT,

@@ -1,4 +1,4 @@
-//! What a run is: drive, FTL, input, protocol.
+//! The configuration of a run: drive, FTL, input, protocol.
 
 use crate::bytes::show_bytes;
 use phelsuma_ftl::{Composition, ConfigError, Preset};
@@ -31,7 +31,7 @@ pub enum FoldChoice {
     Wrap,
 }
 
-/// What is written before anything is counted.
+/// The writes before anything is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fill {
     /// Every logical page once, ascending.
@@ -149,7 +149,7 @@ pub struct RunConfig {
     pub timing: Timing,
     /// Where requests come from.
     pub input: Input,
-    /// What is written before anything is counted.
+    /// The writes before anything is counted.
     pub fill: Fill,
     /// Logical capacities written by a workload before anything is counted.
     pub warmup: f64,
@@ -199,18 +199,18 @@ impl RunConfig {
 /// Why a run gave no result.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum RunError {
-    /// What was asked for cannot be: wrong usage or input.
+    /// The request cannot be: wrong usage or input.
     #[error("{0}")]
     Input(String),
-    /// It was begun and not completed as asked: a failure of the FTL, the drive, or the trace halfway.
+    /// It was begun and not completed as requested: a failure of the FTL, the drive, or the trace halfway.
     #[error("{0}")]
     Failed(String),
-    /// Somebody asked it to stop.
+    /// The caller stopped it.
     #[error("stopped")]
     Stopped,
 }
 
-/// What is wrong with a trace is wrong input.
+/// An error of a trace is wrong input.
 pub(crate) fn input_error(error: TraceError) -> RunError {
     RunError::Input(error.to_string())
 }

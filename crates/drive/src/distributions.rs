@@ -1,15 +1,16 @@
-//! What Dual Greedy's paper observes (section III-B, figure 3; section IV-A, figure 5): how long written pages live, and
-//! how long blocks are dormant, both in host pages written.
+//! How long written pages live, and how long blocks are dormant, both in host pages written.
 //!
-//! - The *lifetime* of a page is from its write to the write, or the trim, that makes it stale. A copy that a collection
-//!   makes goes on living; so this is a property of what the host asks, whatever the FTL.
+//! These are the observations of Dual Greedy's paper (section III-B, figure 3; section IV-A, figure 5).
+//!
+//! - The *lifetime* of a page is from its write to the write, or the trim, that makes it stale. A copy that a
+//!   collection makes goes on living. So this is a property of the host's requests, whatever the FTL.
 //! - A *dormant period* of a block is from one of its pages becoming stale to the next one of it that does. It is noted
 //!   with every page that becomes stale, but for the first since its block was erased. Which pages share a block is the
 //!   FTL's doing.
 //!
-//! An observer of the simulated flash: it sees what is programmed and erased, and so knows what an FTL with an unlimited
-//! memory would. No FTL is asked or told anything. Blocks of metadata are left out. It takes 20 bytes of memory for each
-//! logical page and 8 for each block.
+//! This is an observer of the simulated flash. It sees every program and erase, and so has what an FTL with an
+//! unlimited memory would have. No FTL takes part in it. Blocks of metadata are left out. It takes 20 bytes of memory
+//! for each logical page and 8 for each block.
 
 use crate::result::{Distribution, Distributions};
 use phelsuma_ftl::ExtentLook;
@@ -60,7 +61,7 @@ impl Watch {
         watch
     }
 
-    /// Counts from zero; what is known of pages and blocks stays.
+    /// Counts from zero; the state of pages and blocks stays.
     pub(crate) fn count_from_zero(&self) {
         let mut seen = self.seen();
         seen.lifetimes = LogHistogram::default();
@@ -77,7 +78,7 @@ impl Watch {
         });
     }
 
-    /// What was counted.
+    /// The counts.
     pub(crate) fn distributions(&self) -> Distributions {
         let seen = self.seen();
         Distributions {
@@ -94,8 +95,8 @@ impl Watch {
     }
 }
 
-/// The mean length of the extents that begin in each of [`PLACES`] equal parts of the logical space, or in each page where
-/// there are fewer (µ-FTL figure 11); 0 where none does.
+/// The mean length of the extents that begin in each of [`PLACES`] equal parts of the logical space (µ-FTL figure 11).
+/// With fewer pages than that each page is a part. A part in which no extent begins has 0.
 pub(crate) fn extent_pages_mean(extents: &[ExtentLook], logical_pages: u32) -> Vec<f64> {
     let places = u64::from(logical_pages).clamp(1, PLACES);
     let mut sums = vec![(0u64, 0u64); places as usize];
@@ -118,7 +119,7 @@ fn distribution(histogram: &LogHistogram) -> Distribution {
 }
 
 impl Seen {
-    /// What the host wrote last to a logical page, if anything is there, is stale.
+    /// The last data of a logical page, if there are any, are stale.
     fn invalidate(&mut self, page: usize) {
         let block = std::mem::replace(&mut self.blocks[page], NOWHERE);
         if block == NOWHERE {
@@ -137,8 +138,8 @@ impl Seen {
             return;
         }
         let block = self.geometry.block_of(page).0;
-        // Every copy keeps the version of what it is a copy of. An FTL may copy a page that it does not know to be stale.
-        // No page of the host has version 0: that is what a log-block FTL fills a page with where there is none.
+        // Every copy keeps the version of its original. An FTL may copy a stale page that it has not identified. No
+        // user page has version 0: a log-block FTL fills a page with that where there is none.
         if spare.version > self.versions[key] {
             self.invalidate(key);
             self.versions[key] = spare.version;
@@ -184,7 +185,7 @@ mod tests {
         };
         program(0, 0, 1, Purpose::Host);
         program(4, 0, 2, Purpose::Host);
-        // The one in block 0 is stale, whoever copies it; the other goes to block 3.
+        // The one in block 0 is stale, whichever copy is made; the other goes to block 3.
         program(8, 0, 1, Purpose::Gc);
         program(12, 0, 2, Purpose::Gc);
         program(5, 0, 3, Purpose::Host);

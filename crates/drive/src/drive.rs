@@ -20,25 +20,25 @@ pub struct Drive {
     ftl: Box<dyn Ftl<SimNand>>,
     config: Config,
     host: Arrivals,
-    /// When everything asked so far has completed.
+    /// When all requests so far have completed.
     idle: Time,
     counts: HostCounts,
     reads: LatencyHistogram,
     writes: LatencyHistogram,
     unreadable_pages: u64,
-    /// What a recovery is going to be held against, if there is going to be one.
+    /// The record that a recovery is compared with, if there is going to be one.
     holdings: Option<Holdings>,
-    /// What the FTL is told, if it is an oracle.
+    /// The hint for the FTL, if it is an oracle.
     told: Option<Told>,
-    /// Who observes lifetimes and dormant periods, if anybody does.
+    /// The observer of lifetimes and dormant periods, if there is one.
     watch: Option<Watch>,
 }
 
-/// What a power cut cost, and what it took to come back.
+/// The losses of a power cut, and the cost of the recovery.
 pub struct PowerCut {
     /// Pages that a battery paid for.
     pub battery_programs: u64,
-    /// Pages that lost their data, of an FTL that keeps no more than what was flushed.
+    /// Pages that lost their data, of an FTL that keeps only flushed writes.
     pub lost_pages: Option<u64>,
     /// The recovery.
     pub recovery: RecoveryReport,
@@ -83,7 +83,7 @@ impl Drive {
         self
     }
 
-    /// What was observed since counting began, if anything was to be.
+    /// The observations since counting began, if there were to be any.
     pub fn distributions(&self) -> Option<Distributions> {
         let mut distributions = self.watch.as_ref()?.distributions();
         let extents = self.ftl.look_at_extents(&mut self.nand.clone());
@@ -99,7 +99,7 @@ impl Drive {
         self
     }
 
-    /// The FTL is told this with each page that is written from now on.
+    /// The FTL gets this with each page that is written from now on.
     #[must_use]
     pub(crate) fn told(mut self, told: Told) -> Self {
         self.told = Some(told);
@@ -116,7 +116,7 @@ impl Drive {
         self.ftl.as_ref()
     }
 
-    /// When everything asked so far has completed.
+    /// When all requests so far have completed.
     pub fn idle(&self) -> Time {
         self.idle
     }
@@ -126,7 +126,7 @@ impl Drive {
         self.holdings.as_ref().is_some_and(|holdings| holdings.holds_data(page))
     }
 
-    /// What was asked since counting began.
+    /// The requests since counting began.
     pub fn counts(&self) -> &HostCounts {
         &self.counts
     }
@@ -146,7 +146,7 @@ impl Drive {
         [self.writes.recorded(), self.reads.recorded()]
     }
 
-    /// Notes what the trace held from which the requests came: requests, and those of them that reach no page.
+    /// Notes the counts of the trace that the requests came from: requests, and those of them that reach no page.
     pub(crate) fn count_trace(&mut self, requests: u64, without_whole_page: u64, outside_footprint: u64) {
         self.counts.trace_requests = requests;
         self.counts.dropped_trims_without_whole_page = without_whole_page;
@@ -195,8 +195,8 @@ impl Drive {
         Ok(())
     }
 
-    /// What the FTL had to do before a request that arrives at `at`. Each step begins when it was due, and whoever
-    /// comes after it waits for what it keeps busy.
+    /// The FTL's work before a request that arrives at `at`. Each step begins when it was due, and the request waits
+    /// for what it keeps busy.
     #[inline(never)]
     fn do_what_is_due(&mut self, at: Time) -> Result<(), FtlError> {
         while let Some(due) = self.ftl.due().filter(|due| *due <= at) {
@@ -276,24 +276,24 @@ impl Drive {
         Ok(done)
     }
 
-    /// Cuts the power while nothing is in progress, and brings the drive up again. Nothing is read before: the cut
-    /// meets caches and buffers as the last request left them.
+    /// Cuts the power while nothing is in progress, and mounts the drive again. Nothing is read before: the cut meets
+    /// caches and buffers as the last request left them.
     ///
-    /// Every page that held data must hold data of the host's still, and every other one read as zeros; unless there
-    /// were trims since the last flush, which a cut may undo, or what is acknowledged is safe only when it is flushed:
-    /// then pages without their data are counted. (Which of the pages that came back these were is not held against it,
-    /// nor whether data are older than they were: the crash laboratory does that.) And the FTL's structures must agree
-    /// with each other and with the flash.
+    /// Every page that held data must still hold data of the host, and every other one must read as zeros. There are
+    /// two exceptions: a cut may undo trims since the last flush, and some FTLs keep only what was flushed. Then pages
+    /// without their data are counted. (It is not checked which of the pages that came back these were, nor whether
+    /// data are older than they were: the crash laboratory does that.) And the FTL's structures must agree with each
+    /// other and with the flash.
     ///
     /// # Errors
-    /// [`RunError::Failed`]: it does not come up, or not as it was; or it is not [`to_be_cut`](Self::to_be_cut).
+    /// [`RunError::Failed`]: it does not mount, or not as it was; or it is not [`to_be_cut`](Self::to_be_cut).
     pub fn cut_and_recover(&mut self) -> Result<PowerCut, RunError> {
         let Some(holdings) = self.holdings.take() else {
             return Err(RunError::Failed("nobody has noted which pages hold data, so a cut proves nothing".into()));
         };
         let programs = |nand: &SimNand| nand.stats().of(Purpose::Battery).programs;
         let before = programs(&self.nand);
-        // Where there is a battery, it pays for what RAM alone knows.
+        // Where there is a battery, it pays for the state that is in RAM alone.
         self.ftl.power_fail(&mut self.nand, self.idle).map_err(run_error)?;
         let battery_programs = programs(&self.nand) - before;
         self.nand.power_cycle();
@@ -303,7 +303,7 @@ impl Drive {
         self.idle = recovery.done;
         let pages = self.ftl.shape().logical_pages;
         let mut found = Differences::default();
-        // What it holds from now on, should it be cut again.
+        // Its content from now on, should it be cut again.
         let mut left = Holdings::none(pages);
         let mut sink = |page: LogicalPage, read: HostPage<'_>| {
             holdings.compare(page.0, read, &mut found);

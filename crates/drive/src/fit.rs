@@ -45,7 +45,8 @@ pub fn does_not_fit(geometry: &Geometry, config: &Config, error: &FtlError) -> S
     )
 }
 
-/// Whether a blank drive comes up with this FTL: in memory, with any timing. For callers that compile no FTLs of their own.
+/// Whether a blank drive mounts with this FTL: in memory, with any timing. For callers that compile no FTLs of their
+/// own.
 ///
 /// # Errors
 /// As [`format`](fn@phelsuma_ftl::format).

@@ -1,8 +1,8 @@
-//! Which logical pages hold data, as the host knows: what a recovery is held against.
+//! Which logical pages hold data, from the host's side: a recovery is checked against it.
 //!
-//! A bit a logical page, kept only where the power is going to be cut. That a page has *some* data of the host's is all
-//! that is known of it: the data of a run are all alike, so a page that came back older than it was is not noticed
-//! here. The crash laboratory tells versions apart.
+//! It is a bit a logical page, kept only where the power is going to be cut. The bit says only that a page has *some*
+//! data of the host's. The data of a run are all alike, so a page that came back older than it was is not noticed here.
+//! The crash laboratory tells versions apart.
 
 use phelsuma_ftl::HostPage;
 use phelsuma_nand::Content;
@@ -40,7 +40,7 @@ impl Holdings {
         }
     }
 
-    /// What a page was found to hold, or not.
+    /// The finding about a page: that it holds data, or not.
     pub(crate) fn note_page(&mut self, page: u32, holds_data: bool) {
         let (word, bit) = (page as usize / 64, 1 << (page % 64));
         match holds_data {
@@ -54,7 +54,7 @@ impl Holdings {
         self.bits[page as usize / 64] >> (page % 64) & 1 == 1
     }
 
-    /// Holds what a page reads as after a recovery against what is known of it.
+    /// Compares a page as it reads after a recovery with its record here.
     pub(crate) fn compare(&self, page: u32, read: HostPage<'_>, found: &mut Differences) {
         match (self.holds_data(page), read) {
             (true, HostPage::Data(Content::Hollow(0))) | (false, HostPage::Zeros) => {}
@@ -68,7 +68,7 @@ impl Holdings {
     }
 }
 
-/// How many pages of a recovered drive are not what they should be.
+/// How many pages of a recovered drive are wrong.
 #[derive(Default)]
 pub(crate) struct Differences {
     lost: u64,
@@ -83,7 +83,7 @@ impl Differences {
         core::mem::take(&mut self.lost) + core::mem::take(&mut self.unreadable)
     }
 
-    /// What is wrong, in one line, if anything is.
+    /// The error, in one line, if there is one.
     pub(crate) fn finding(&self) -> Option<String> {
         let kinds = [
             (self.lost, "lost"),

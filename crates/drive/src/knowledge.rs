@@ -1,12 +1,13 @@
-//! What an oracle is told with each write: the class of the page, or when it dies. No real host knows either; here it
-//! follows from the whole input, which is gone through once before the run.
+//! The hints that an oracle gets with each write: the class of the page, or when it dies.
 //!
-//! - **Classes** come from the workload's own definition. The pages of a trace, and of a workload of files, are ranked by how
-//!   often it writes them.
-//! - **Deaths** are exact: the run's writes, fill and warm-up included, are gone through in order, and four bytes remember of
-//!   each how many more follow until its page is written again or discarded. A workload is looked at for
-//!   [`BEYOND`] logical capacities more than the run, since it would go on; a page that is not written by then, or by the
-//!   end of a trace, stays. More than [`WRITES_MAX`] writes are not looked at.
+//! No real host has either. Here it follows from the whole input, which is gone through once before the run.
+//!
+//! - **Classes** come from the workload's own definition. The pages of a trace, and of a workload of files, are ranked
+//!   by how often it writes them.
+//! - **Deaths** are exact: the run's writes, fill and warm-up included, are gone through in order. For each write four
+//!   bytes hold how many more follow until its page is written again or discarded. A workload would go on after the
+//!   run, so it is examined for [`BEYOND`] logical capacities more. A page that is not written by then, or by the end
+//!   of a trace, stays. More than [`WRITES_MAX`] writes are not examined.
 
 use crate::config::{Input, RunConfig, RunError, input_error};
 use crate::requests::{fill_requests, open_trace, workload_targets};
@@ -19,7 +20,7 @@ const WRITES_MAX: usize = 1 << 28;
 /// Logical capacities that a workload is known for after the end of a run.
 const BEYOND: u64 = 8;
 
-/// What a drive tells its FTL.
+/// The hints that a drive gives its FTL.
 pub(crate) enum Told {
     /// By logical page.
     Classes(Vec<u8>),
@@ -138,7 +139,7 @@ fn foresee(
     Ok(())
 }
 
-/// What the run's FTL has to be told; nothing if it is no oracle.
+/// The hints that the run's FTL needs; nothing if it is no oracle.
 ///
 /// # Errors
 /// [`RunError::Input`]: the input cannot be read, or is too long.

@@ -5,7 +5,8 @@ use hdrhistogram::Histogram;
 
 /// Significant digits that percentiles are kept to.
 const DIGITS: u8 = 4;
-/// The longest latency that needs no growth: 2^27 ns, 134 ms. Counters up to a quarter of an hour take twice the memory.
+/// The longest latency that needs no growth: 2^27 ns, 134 ms. Counters up to a quarter of an hour take twice the
+/// memory.
 const LONGEST_NS: u64 = 1 << 27;
 
 /// A histogram of latencies.

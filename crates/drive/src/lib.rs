@@ -1,6 +1,6 @@
 //! A whole drive in simulated time: run protocol, statistics, results and the crash laboratory.
 //!
-//! What this crate must not know: terminals, command lines, files other than traces.
+//! This crate must not depend on terminals, command lines, or files other than traces.
 
 mod arrivals;
 mod bytes;

@@ -1,4 +1,4 @@
-//! What a run costs the machine: CPU time and memory.
+//! The cost of a run to the machine: CPU time and memory.
 
 use rustix::time::{ClockId, clock_gettime};
 

@@ -1,4 +1,4 @@
-//! The measured part of a run: what the drive looked like when it began, and what has happened since.
+//! The measured part of a run: the state of the drive when it began, and the changes since.
 
 use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;
@@ -10,7 +10,7 @@ use phelsuma_ftl::Counter;
 use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time, Timing};
 use std::collections::BTreeMap;
 
-/// How many moments are remembered to tell whether the drive is steady.
+/// How many moments are kept to judge whether the drive is steady.
 const MOMENTS_MAX: usize = 256;
 
 /// Points of a series, at the most: then two and two become one.
@@ -256,7 +256,7 @@ fn channels(drive: &Drive, before: &[ChannelStats], geometry: &Geometry, elapsed
     }
 }
 
-/// Takes what has a place of its own out of the counters.
+/// Takes figures that have a place of their own out of the counters.
 fn take_victim_choices(counters: &mut BTreeMap<String, u64>) -> Option<VictimChoices> {
     let count = counters.remove("victim_choices").filter(|count| *count > 0);
     let (examined, max) = (counters.remove("blocks_examined")?, counters.remove("blocks_examined_max")?);
@@ -269,8 +269,8 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     let nand = drive.nand();
     let bad = (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u64;
     let pages_per_block = u64::from(geometry.pages_per_block());
-    // Not without what is set aside for metadata and for stale pages not identified yet: those are bounds and no blocks
-    // that collection has to do without. What they take in fact shows in the write amplification.
+    // Space that is set aside for metadata and for unidentified stale pages stays in: those are bounds and no blocks
+    // that collection has to do without. Their real use shows in the write amplification.
     let usable = u64::from(geometry.blocks())
         - u64::from(shape.reserve_blocks)
         - u64::from(shape.open_blocks)
@@ -301,7 +301,7 @@ fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     }
 }
 
-/// What a program for this purpose counts as in a result's `write_amplification`, and any operation in its
+/// The part that a program for this purpose counts as in a result's `write_amplification`, and any operation in its
 /// `management_seconds`. The parts are all there is: they add up to the total.
 pub fn write_part(purpose: Purpose) -> WritePart {
     match purpose {
@@ -348,7 +348,7 @@ fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Opti
         let of_part = stats.iter().filter(|(purpose, _)| write_part(*purpose) == part);
         let sum: f64 = of_part
             .map(|(purpose, counts)| match purpose {
-                // What the host reads for itself is no amplification of its writes.
+                // The host's own reads are no amplification of its writes.
                 Purpose::Host => counts.programs as f64,
                 _ => counts.programs as f64 + (counts.reads as f64 + counts.spare_reads as f64 / 32.0) / delta,
             })
@@ -379,7 +379,7 @@ fn management_seconds(stats: &FlashStats, timing: &Timing) -> ManagementSeconds 
         let ns = of_part.map(|(purpose, counts)| {
             let erases = counts.erases * timing.erase_ns;
             match purpose {
-                // What the host asked for itself.
+                // The host's own requests.
                 Purpose::Host => erases,
                 _ => {
                     erases

@@ -13,7 +13,7 @@ fn write(first: u64, pages: u32) -> PageRequest {
     PageRequest { at_ns: 0, op: Op::Write, first, pages, partial_first: false, partial_last: false }
 }
 
-/// What is written before anything else, request by request.
+/// The writes before anything else, request by request.
 pub(crate) fn fill_requests(
     config: &RunConfig,
     logical_pages: u32,

@@ -1,4 +1,4 @@
-//! What a run gives: `phelsuma.run/1`.
+//! The result of a run: `phelsuma.run/1`.
 
 use phelsuma_trace::InputReport;
 use serde::Serialize;
@@ -43,8 +43,8 @@ pub struct GeometryResult {
     pub dies: u32,
     /// Logical over physical pages.
     pub ratio: f64,
-    /// Logical pages over the physical ones that collection can use: without reserve, open, fixed and bad blocks.
-    /// What metadata and stale pages not identified yet take is within these: no block is held back for them. Of a log-block
+    /// Logical pages over the physical ones that collection can use: without reserve, open, fixed and bad blocks. What
+    /// metadata and stale pages not identified yet take is within these: no block is held back for them. Of a log-block
     /// FTL they are those of its log blocks and of a block for each logical one.
     pub effective_ratio: f64,
     /// Blocks kept free.
@@ -59,7 +59,7 @@ pub struct GeometryResult {
     pub metadata_programs_per_collection: u32,
 }
 
-/// What the host asked for while it was counted.
+/// The host's requests while they were counted.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize)]
 pub struct HostCounts {
     /// Pages read.
@@ -76,8 +76,8 @@ pub struct HostCounts {
     pub trace_requests: u64,
     /// Of these, trims that cover no whole page: they reach no page of the drive.
     pub dropped_trims_without_whole_page: u64,
-    /// Of these, trims of pages that are never read or written, which have no place on a drive that is as large as
-    /// the footprint (compact folding only).
+    /// Of these, trims of pages that are never read or written. They have no place on a drive that is as large as the
+    /// footprint (compact folding only).
     pub dropped_trims_outside_footprint: u64,
 }
 
@@ -187,14 +187,14 @@ pub struct SeriesPoint {
     pub simulated_seconds: f64,
 }
 
-/// What it took to find the victims that the policy chose.
+/// The cost of finding the victims that the policy chose.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
 pub struct VictimChoices {
     /// How many were chosen while counted.
     pub count: u64,
     /// Blocks looked at for one of them, on average.
     pub blocks_examined_mean: f64,
-    /// Blocks looked at for one of them, at the most since the drive came up.
+    /// Blocks looked at for one of them, at the most since the mount.
     pub blocks_examined_max: u64,
 }
 
@@ -244,13 +244,13 @@ pub struct Distributions {
     pub block_dormant_periods: Distribution,
     /// Pages that were the first of their block to become stale since it was erased: no period ends with them.
     pub first_invalidations: u64,
-    /// Mean length in pages of the extents that begin in each 256th of the logical space, 0 where none does (µ-FTL figure
-    /// 11); only there if the FTL has a µ-Tree.
+    /// Mean length in pages of the extents that begin in each 256th of the logical space, 0 where none does (µ-FTL
+    /// figure 11). It is there only if the FTL has a µ-Tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extent_pages_mean: Option<Vec<f64>>,
 }
 
-/// What a channel did while it was counted.
+/// The operations of a channel while it was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChannelResult {
     /// Pages read for the host.
@@ -264,8 +264,8 @@ pub struct ChannelResult {
 /// The channels, and how even they were used (LAST++ figure 17).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Channels {
-    /// Pages read and written for the host on the channel with the most over those on the one with the fewest, less 1; none
-    /// where that had none.
+    /// Pages read and written for the host on the channel with the most, over those on the one with the fewest, less 1.
+    /// None where that had none.
     pub host_spread: Option<f64>,
     /// The same of pages written alone.
     pub host_programs_spread: Option<f64>,
@@ -278,7 +278,7 @@ pub struct Channels {
 /// One step of a recovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecoveryStepResult {
-    /// What it is for.
+    /// Its purpose.
     pub name: String,
     /// Pages read in full.
     pub reads: u64,
@@ -297,8 +297,8 @@ pub struct RecoveryResult {
     pub scratch_bytes: u64,
     /// Pages that a battery paid for after the power had failed, before the recovery.
     pub battery_programs: u64,
-    /// Logical pages that held data and are zeros or read errors since the cut, of an FTL that keeps no more than what
-    /// was flushed; none of others, which may not lose any. Pages that read as they did earlier are not among them: the
+    /// Logical pages that held data and are zeros or read errors since the cut, of an FTL that keeps only what was
+    /// flushed. Absent for others, which may not lose any. Pages that read as they did earlier are not among them: the
     /// data of a run are all alike.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_pages: Option<u64>,
@@ -308,7 +308,7 @@ pub struct RecoveryResult {
     pub steps: Vec<RecoveryStepResult>,
 }
 
-/// What the run cost the machine that simulated it: the one part that differs between runs.
+/// The cost of the run to the machine that simulated it: the one part that differs between runs.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
 pub struct Machine {
     /// From begin to end, in seconds.
@@ -336,7 +336,7 @@ pub struct RunResult {
     pub composition: CompositionNames,
     /// The seed.
     pub seed: u64,
-    /// Whether the FTL was told what no real one knows: the class of each page, or when it dies.
+    /// Whether the FTL got hints that no real one has: the class of each page, or when it dies.
     pub oracle: bool,
     /// The drive.
     pub geometry: GeometryResult,
@@ -354,24 +354,24 @@ pub struct RunResult {
     /// Whether the write amplification of the last two halves differs by less than 0.5 %; none without host
     /// writes, and where nothing was collected.
     pub steady: Option<bool>,
-    /// Write amplification of the second half of the counted part over that of the first, less 1; none where that cannot
-    /// be told.
+    /// Write amplification of the second half of the counted part over that of the first, less 1. None where either
+    /// half has no figure.
     pub drift: Option<f64>,
-    /// What the host asked for.
+    /// The host's requests.
     pub host: HostCounts,
     /// Flash operations by purpose.
     pub flash: BTreeMap<String, FlashCounts>,
     /// Programs per host page; none without host writes.
     pub write_amplification: Option<WriteAmplification>,
-    /// Time of the flash operations that the host did not ask for.
+    /// Time of the flash operations that are not the host's own requests.
     pub management_seconds: ManagementSeconds,
     /// RAM by structure.
     pub ram_bytes: RamBytes,
     /// Erases.
     pub erases: EraseCounts,
-    /// What it took to find victims; none where the policy chose none.
+    /// The cost of finding victims; none where the policy chose none.
     pub victim_choices: Option<VictimChoices>,
-    /// What the FTL counted while it was measured, by name (levels such as free blocks as they stand at the end).
+    /// The FTL's counters while it was measured, by name (levels such as free blocks as they stand at the end).
     pub counters: BTreeMap<String, u64>,
     /// A point every so many host pages written.
     pub series: Vec<SeriesPoint>,
@@ -386,6 +386,6 @@ pub struct RunResult {
     pub simulated_seconds: f64,
     /// The recovery at the end, if the power was cut.
     pub recovery: Option<RecoveryResult>,
-    /// What it cost the machine.
+    /// Its cost to the machine.
     pub machine: Machine,
 }

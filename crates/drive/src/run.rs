@@ -23,10 +23,11 @@ pub struct Progress {
     pub of: Option<u64>,
 }
 
-/// Who is told how far a run has come; false stops it.
+/// The callback for the progress of a run; false stops it.
 pub type Reporter<'a> = &'a (dyn Fn(Progress) -> bool + Sync);
 
-/// Between two looks at the clock, in requests: few enough that the slowest FTL looks often enough to be stopped at once.
+/// Between two looks at the clock, in requests: few enough that the slowest FTL looks often enough to be stopped at
+/// once.
 const REQUESTS_PER_LOOK: u32 = 1 << 8;
 /// Between two reports.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
@@ -81,7 +82,7 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     let geometry = config.shape.geometry(settle_capacity(&mut settled, |_| Ok(()))?)?;
     let [config] = &settled;
     let logical_pages = config.shape.logical_pages(&geometry);
-    // What is wrong with a trace is said before the drive is filled.
+    // Errors of a trace are reported before the drive is filled.
     let mut trace = match &config.input {
         Input::Workload(_) => None,
         Input::Trace { trace, fold, loops } => Some(open_trace(config, trace, *fold, *loops, logical_pages)?),
@@ -124,7 +125,7 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     Ok(result)
 }
 
-/// Writes what is written before anything is counted.
+/// Does the writes before anything is counted.
 pub(crate) fn fill(
     drive: &mut Drive,
     config: &RunConfig,
@@ -175,8 +176,8 @@ fn replay_workload(
     Ok((measurement, thread_cpu_seconds() - cpu))
 }
 
-/// Feeds a workload until so many pages are written; a workload that writes nothing counts the pages it touches. Whether
-/// it has ended before.
+/// Feeds a workload until so many pages are written; a workload that writes nothing counts the pages it touches.
+/// Whether it has ended before.
 fn pump(
     drive: &mut Drive,
     source: &mut Lookahead<'_>,

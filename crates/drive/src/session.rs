@@ -1,5 +1,6 @@
-//! A drive that is asked step by step, by whoever decides each step when the one before is done: what a run is made of,
-//! without its protocol.
+//! A drive that is driven step by step, each step decided when the one before is done.
+//!
+//! A run is made of this, and adds its protocol.
 
 use crate::capacity::{formatted, settle_capacity};
 use crate::config::{RunConfig, RunError};
@@ -13,13 +14,13 @@ use phelsuma_nand::{Block, Geometry, Kind, Nand, Op as FlashOp, Purpose, SpareRe
 use phelsuma_trace::{Op, PageRequest};
 use std::time::Instant;
 
-/// What a result says that the requests were.
+/// A result's description of its requests.
 const STEP_BY_STEP: &str = "step by step";
 
 /// The place of a logical page that has no data.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// What is on a physical page, seen from outside.
+/// The content of a physical page, seen from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum PageState {
@@ -35,7 +36,7 @@ pub enum PageState {
     Unreadable = 4,
 }
 
-/// A drive, and what has been counted of it since [`begin_counting`](Self::begin_counting).
+/// A drive, and its counts since [`begin_counting`](Self::begin_counting).
 pub struct Session {
     config: RunConfig,
     geometry: Geometry,
@@ -48,7 +49,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A drive as `config` has it, filled as that says; nothing has been counted. Of its input nothing is asked.
+    /// A drive as `config` has it, filled as that says; nothing has been counted. Its input makes no requests.
     ///
     /// # Errors
     /// [`RunError::Input`] for a drive that cannot be, [`RunError::Stopped`] where `reporter` says so.
@@ -76,7 +77,7 @@ impl Session {
         Ok(Self { config, geometry, drive, measurement, next_look, began, cpu_seconds })
     }
 
-    /// Logical pages, which are what can be asked for.
+    /// Logical pages: the range of requests.
     pub fn logical_pages(&self) -> u32 {
         self.config.shape.logical_pages(&self.geometry)
     }
@@ -96,11 +97,12 @@ impl Session {
         &self.config.ftl
     }
 
-    /// Asks all of these, in order; how many pages could not be read.
+    /// Does all of these, in order; how many pages could not be read.
     ///
     /// # Errors
-    /// [`RunError::Input`] for a request that is none, before it is done and after those before it were;
-    /// [`RunError::Failed`] where the FTL refuses; [`RunError::Stopped`] where `go_on`, asked now and then, is false.
+    /// - [`RunError::Input`] for a request that is none, before it is done and after those before it were.
+    /// - [`RunError::Failed`] where the FTL refuses.
+    /// - [`RunError::Stopped`] where `go_on`, which is called now and then, is false.
     pub fn submit(
         &mut self,
         requests: impl Iterator<Item = PageRequest>,
@@ -148,7 +150,7 @@ impl Session {
         self.next_look = self.measurement.next_look();
     }
 
-    /// What has been counted, as a run would give it.
+    /// The counts, as a run would give them.
     pub fn result(&mut self) -> RunResult {
         let counted = self.measurement.clone();
         let mut result = counted.finish(&mut self.drive, &self.config, &self.geometry);
@@ -166,11 +168,11 @@ impl Session {
         result
     }
 
-    /// Cuts the power while nothing is in progress, brings the drive up again and looks at every page of it, as
-    /// [`Drive::cut_and_recover`]; then counts from zero, since what the FTL has counted began anew with it.
+    /// Cuts the power while nothing is in progress, mounts the drive again and checks every page of it, as
+    /// [`Drive::cut_and_recover`]. Counting begins at zero then, since the FTL's counters began anew with it.
     ///
     /// # Errors
-    /// [`RunError::Input`]: the FTL does not survive power cuts. [`RunError::Failed`]: it does not come up, or not as it
+    /// [`RunError::Input`]: the FTL does not survive power cuts. [`RunError::Failed`]: it does not mount, or not as it
     /// was.
     pub fn cut_and_recover(&mut self) -> Result<RecoveryResult, RunError> {
         if let Some(why) = self.config.composition.why_not_survivable() {
@@ -193,7 +195,7 @@ impl Session {
         (0..self.geometry.blocks()).map(|block| nand.erases_of(Block(block))).collect()
     }
 
-    /// What the FTL knows of each block, where it tells.
+    /// The FTL's state of each block, where it has one.
     pub fn blocks(&self) -> Option<Vec<BlockLook>> {
         let mut looks = vec![BlockLook::default(); self.geometry.blocks() as usize];
         self.drive.ftl().look_at_blocks(Block(0), &mut looks).then_some(looks)
@@ -204,9 +206,9 @@ impl Session {
         self.drive.ftl().look_at_gecko()
     }
 
-    /// What is on each physical page, by block and page in it; an onlooker's view of a copy of the flash, which no FTL
-    /// has and which no operation is counted for. Where a cut took a write back that was not flushed, its copy may
-    /// still be shown as live.
+    /// The content of each physical page, by block and page in it. It is an onlooker's view of a copy of the flash,
+    /// which no FTL has and for which no operation is counted. Where a cut took a write back that was not flushed, its
+    /// copy may still be shown as live.
     ///
     /// # Errors
     /// [`RunError::Input`] where each channel has an FTL of its own: keys of one mean other pages than those of
@@ -216,7 +218,8 @@ impl Session {
     }
 
     /// Where the data of each logical page are: the number of the physical page by block and page in it, as
-    /// [`pages`](Self::pages) counts them, or [`NOWHERE`]. Pages that follow each other there are what an extent can hold.
+    /// [`pages`](Self::pages) counts them, or [`NOWHERE`]. Pages that follow each other there are what an extent can
+    /// hold.
     ///
     /// # Errors
     /// As those of [`pages`](Self::pages).
@@ -224,7 +227,7 @@ impl Session {
         Ok(self.seen()?.1)
     }
 
-    /// What is on each physical page, and where the data of each logical page are.
+    /// The content of each physical page, and where the data of each logical page are.
     fn seen(&self) -> Result<(Vec<PageState>, Vec<u32>), RunError> {
         if self.config.composition.is_per_channel() {
             return Err(RunError::Input(format!(

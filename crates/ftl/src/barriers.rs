@@ -1,7 +1,7 @@
 //! Barriers: the rules that an FTL's data stand on, and how a test double forgets one.
 //!
-//! Every one of them is kept at a spot that asks [`Barriers::keeps`]. In any build without
-//! `--cfg phelsuma_mutants` the answer is yes, known to the compiler: nothing is left of the question. `make test` has it.
+//! Every one of them is kept at a spot that calls [`Barriers::keeps`]. In any build without `--cfg phelsuma_mutants`
+//! the answer is the constant yes, and nothing is left of the call. `make test` sets it.
 
 #[cfg(all(phelsuma_mutants, not(debug_assertions)))]
 compile_error!("FTLs that forget a barrier are for tests alone: phelsuma_mutants is no part of a release");
@@ -54,16 +54,16 @@ macro_rules! barriers {
 }
 
 barriers! {
-    // What a mapping table in RAM stands on when the power fails.
+    // Rules for a mapping table in RAM when the power fails.
     /// A victim is erased only after its live pages are on flash elsewhere.
     CopiesBeforeErase,
     /// Pending trims are on flash before a block that held the trimmed pages can be reused.
     TrimsBeforeReuse,
     /// A flush writes the pending trims.
     TrimsAtFlush,
-    /// Recovery reads pages that may have been in flight in full, and believes their CRC.
+    /// Recovery reads suspect pages in full, and believes their CRC.
     SuspectsVerified,
-    /// Recovery copies what it believes of them.
+    /// Recovery copies the suspect pages that it believes.
     SuspectsCopied,
     /// Blocks that a suspect has made stale are kept until the suspect is copied.
     FallbacksHeld,
@@ -77,11 +77,11 @@ barriers! {
     SuspectsReadOnce,
     /// The last page of a part-filled block is copied even if it is old.
     PartFilledCopied,
-    /// What a recovery copies is labelled as that.
+    /// A copy that a recovery makes is labelled as that.
     CopiesLabelled,
     /// Both clocks skip ahead at a recovery.
     ClocksSkip,
-    /// A tombstone page does not speak of what is younger than it.
+    /// A tombstone does not speak of pages younger than it.
     TombstoneVersion,
     /// Of a region's tombstone pages the newest counts.
     NewestTombstones,
@@ -90,8 +90,8 @@ barriers! {
     /// While tombstone pages are on flash, free blocks are blank that a drive could be written with if it lost them.
     BlankKept,
 
-    // What the pool, collection and bad blocks stand on.
-    /// A block is not erased before what replaced its pages is on flash, though nobody waits for that.
+    // Rules for the pool, collection and bad blocks.
+    /// A block is not erased before what replaced its pages is on flash, though no request waits for that.
     ErasedWhenSafe,
     /// No program starts before all but the last few are done.
     WindowKept,
@@ -99,12 +99,12 @@ barriers! {
     ReserveKept,
     /// When next to nothing is free the victim is the emptiest block, whatever the policy.
     EmptiestInEmergency,
-    /// What a program failed to write is written again elsewhere.
+    /// Data of a failed program are written again elsewhere.
     FailedWrittenAgain,
-    /// A block that failed is marked bad only when what it held is on flash elsewhere.
+    /// A block that failed is marked bad only when its data are on flash elsewhere.
     RetiredWhenSafe,
 
-    // What is checked of data that are read.
+    // Checks of data that are read.
     /// A host's read believes the CRC of the data.
     HostDataVerified,
     /// A host's read looks whose page it is.
@@ -116,18 +116,18 @@ barriers! {
     /// What collection cannot read any more is written into its translation page before the block is erased.
     LostWrittenThrough,
 
-    // What a recovery from translation pages alone stands on.
+    // Rules for a recovery from translation pages alone.
     /// PAGE and REQ acknowledge a write when its entries are in translation pages.
     EntriesBeforeAcknowledged,
-    /// What a collection has moved is in translation pages before its victim is released.
+    /// Entries of pages that a collection has moved are in translation pages before its victim is released.
     MovedFlushed,
-    /// What a request in progress has written is in translation pages before a victim is released.
+    /// Entries of a request in progress are in translation pages before a victim is released.
     RequestFlushedBeforeReuse,
     /// A page in a block that was begun after the translation page that names it is not believed.
     StaleEntriesGivenUp,
 
-    // What a battery's contract stands on.
-    /// A battery saves the entries that translation pages do not know of.
+    // Rules for a battery's contract.
+    /// A battery saves the entries that are not in translation pages.
     BatterySaves,
     /// No more entries are dirty than the battery is made for, or a recovery scans for.
     DirtyLimitKept,
@@ -135,7 +135,7 @@ barriers! {
     BatteryFindsRoom,
     /// A seal is believed only if nothing is younger: that of a battery, or of a snapshot.
     SealIsYoungest,
-    /// What is damaged is not sealed.
+    /// A damaged structure is not sealed.
     DamageNotSealed,
     /// Of the copies of a translation page the newest counts.
     NewestTranslationPages,
@@ -158,39 +158,39 @@ barriers! {
     LostVersionsLookedFor,
     /// That a translation page could not be read is known for good (no paper takes notice).
     DamageWritten,
-    /// What a failed program left behind is reported as stale.
+    /// Pages that a failed program left behind are reported as stale.
     FailuresReported,
     /// A translation page is not written before the pages that it names are on flash.
     EntriesAfterPages,
 
     // What Logarithmic Gecko stands on.
-    /// An erase is reported to whoever keeps on flash what is stale.
+    /// An erase is reported to the store that keeps stale pages on flash.
     ErasesReported,
     /// An erase makes void what runs say of the block: the erase flag (GeckoFTL section 3).
     EraseFlag,
-    /// An erase clears what the buffer holds of the block (GeckoFTL algorithm 2 is silent).
+    /// An erase clears the buffer's entries of the block (GeckoFTL algorithm 2 is silent).
     EraseClearsBuffer,
     /// In a merge an erase flag makes void what older runs say.
     EraseOverrulesInMerges,
     /// Erase flags stay while there are older runs.
     FlagsKept,
-    /// Where a page of a run cannot be read, what runs say is stale or free is not believed any more: erase flags went with
-    /// it (no paper takes notice).
+    /// Where a page of a run cannot be read, what runs say is stale or free is not believed any more: erase flags went
+    /// with it (no paper takes notice).
     DamagedGeckoDoubted,
-    /// A flush is not written before what it reports as replaced is on flash.
+    /// A flush is not written before the successors of the pages that it reports are on flash.
     ReportsAfterReplacements,
     /// Metadata that takes too much space is collected (against GeckoFTL section 4.2): a page that stays live keeps its
     /// block, and each power cut leaves a part-filled one.
     MetadataBounded,
 
     // What GeckoRec stands on.
-    /// A page that was written before its translation page was synchronized is known to it (GeckoFTL section 4.3 takes
-    /// every page that a recovery finds for a dirty entry).
+    /// A page that was written before its translation page was synchronized is in it, or overruled. (GeckoFTL section
+    /// 4.3 takes every page that a recovery finds for a dirty entry.)
     SynchronizedIsKnown,
-    /// What a translation page names is stale only if it was written before that page was synchronized (GeckoFTL
-    /// appendix C.2.2 and C.3.2 look at the logical page alone).
+    /// A page that a translation page names is stale only if it was written before that page was synchronized.
+    /// (GeckoFTL appendix C.2.2 and C.3.2 look at the logical page alone.)
     SeqBeforeSynchronization,
-    /// What a translation page names is the before-image only if it still is the same logical page.
+    /// The page that a translation page names is the before-image only if it still is the same logical page.
     BeforeImageIsOfThePage,
     /// Whether a before-image was reported is looked into for every entry that a recovery has found.
     UnsureLookedInto,
@@ -210,37 +210,37 @@ barriers! {
     /// Of Gecko's runs on flash those count that cover each flush once (GeckoFTL appendix C.1 takes the newest of each
     /// level).
     RunsCoverOnce,
-    /// A flush says what it has heard of (GeckoFTL appendix C.2.1 goes by when the run was made): what a synchronization
-    /// made stale may not have been reported yet.
+    /// A flush says which reports it covers (GeckoFTL appendix C.2.1 goes by when the run was made). Pages that a
+    /// synchronization made stale may not have been reported yet.
     FlushSaysWhatItHeard,
     /// Pages that have left a victim are reported before the victim is empty.
     LeavingReported,
     /// A block in which nothing is live is reported before it is erased.
     FreedReported,
-    /// Metadata that may have been in flight and read well are not read again.
+    /// Suspect metadata pages that read well are not read again.
     MetadataReadOnce,
 
     // What recoveries that synchronize, and page validity logs, stand on.
     /// A translation page says from where on a recovery must scan for all entries that are dirty, its own included.
     DirtyInMark,
-    /// Where a page validity log is to survive power cuts, each user page names the one that it made stale (GeckoFTL
-    /// section 5.3 says nothing of entries that were not on flash).
+    /// Where a page validity log is to survive power cuts, each user page names the one that it made stale. (GeckoFTL
+    /// section 5.3 does not mention entries that were not on flash.)
     PagesPointBack,
     /// The entries of trimmed pages name the pages that were, for the same reason.
     TrimsPointBack,
-    /// A block that points back to what the log has not heard of is not erased before the log is flushed.
+    /// A block with back pointers that are not in the log yet is not erased before the log is flushed.
     YoungFlushed,
-    /// Cleaning a page validity log keeps pace with what is inserted (against GeckoFTL appendix E, which cleans until the
-    /// log is short).
+    /// Cleaning a page validity log keeps pace with the insertions. (This is against GeckoFTL appendix E, which cleans
+    /// until the log is short.)
     LogCleaningBounded,
-    /// A page of the log that was cleaned counts until what was kept of it is on flash.
+    /// A page of the log that was cleaned counts until its entries that were kept are on flash.
     CleanedUntilKept,
-    /// Entries of a page validity log that say what a newer one says are dropped where the log is too long (GeckoFTL
-    /// appendix E counts on there being none).
+    /// Entries of a page validity log that repeat a newer one are dropped where the log is too long. (GeckoFTL appendix
+    /// E counts on there being none.)
     RepeatsDropped,
 
     // What extents in a µ-Tree stand on.
-    /// What is left of an extent behind a part that is written over stays in the tree (µ-FTL section 4.2.3).
+    /// The rest of an extent behind a part that is written over stays in the tree (µ-FTL section 4.2.3).
     RestBehindKept,
 
     // What log-block FTLs stand on.
@@ -249,26 +249,27 @@ barriers! {
     MapAfterData,
     /// No old block is given back before the map page that replaces it is written.
     OldBlocksAfterMap,
-    /// A page of a log block counts only if it is younger than its logical block's merge (no paper has a merge version).
+    /// A page of a log block counts only if it is younger than its logical block's merge (no paper has a merge
+    /// version).
     MergeVersionCompared,
-    /// A trim that was flushed stays one until the page that was written after it is certain: a recovery may write the table
-    /// of trims while that page may still turn bad.
+    /// A trim that was flushed stays one until the page that was written after it is certain: a recovery may write the
+    /// table of trims while that page may still turn bad.
     TrimsOutliveSuspects,
-    /// A map page that a recovery writes has the next one scan the log blocks that it holds as well: they count again if
-    /// what may have been in flight turns bad.
+    /// A map page that a recovery writes has the next one scan the log blocks that it holds as well: they count again
+    /// if suspect pages turn bad.
     HeldLogBlocksScanned,
     /// A destination of a merge that no map page names is erased.
     OrphansErased,
-    /// A log block becomes a data block only if its pages are the newest (against LAST++ section 4.3, which looks at the
-    /// sequential log block alone).
+    /// A log block becomes a data block only if its pages are the newest (against LAST++ section 4.3, which looks at
+    /// the sequential log block alone).
     PartialMergesOfNewest,
-    /// A page is in random log blocks or in sequential ones, never in both tables (LAST++ section 4.8 looks into one after the
-    /// other).
+    /// A page is in random log blocks or in sequential ones, never in both tables (LAST++ section 4.8 looks into one
+    /// after the other).
     OneLogPlace,
     /// The last free block is the map's: trims and merges give blocks back only when a map page says so.
     LastBlockForMap,
-    /// When a snapshot is written, no block is open any more: what is written behind it begins one, and shows there that it
-    /// is younger.
+    /// When a snapshot is written, no block is open any more. A later write begins a block, and shows there that it is
+    /// younger.
     SnapshotClosesBlocks,
 }
 
@@ -297,8 +298,8 @@ impl Barrier {
         Self::FlushSaysWhatItHeard,
     ];
 
-    /// Those that a page validity log stands on besides when cuts follow each other. (That trims point back shows in the
-    /// laboratory's soak, on drives of next to no room.)
+    /// Those that a page validity log stands on besides when cuts follow each other. (That trims point back shows in
+    /// the laboratory's soak, on drives of next to no room.)
     pub const OF_POINTING_BACK: &'static [Self] = &[Self::PagesPointBack, Self::FlushSaysWhatItHeard];
 
     /// Those that a demand-paged mapping with lazily identified pages stands on without any power cut.

@@ -1,4 +1,4 @@
-//! What an FTL counts besides flash operations.
+//! Counters of an FTL besides those of flash operations.
 
 /// A counter, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -7,12 +7,12 @@ pub struct Counter {
     pub name: &'static str,
     /// How much.
     pub value: u64,
-    /// Whether it says how things stand now. All others are sums since the drive came up.
+    /// Whether it is a present level. All others are sums since the mount.
     pub is_level: bool,
 }
 
 impl Counter {
-    /// A sum since the drive came up.
+    /// A sum since the mount.
     pub fn sum(name: &'static str, value: u64) -> Self {
         Self { name, value, is_level: false }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong in an FTL.
+//! Errors of an FTL.
 
 use alloc::string::String;
 use core::fmt;
@@ -14,7 +14,7 @@ pub struct SetAside {
     pub open_blocks: u32,
     /// For metadata.
     pub metadata_blocks: u32,
-    /// As many as there can be user pages that are stale without anybody knowing yet.
+    /// As many as there can be stale user pages that are not identified yet.
     pub unidentified_blocks: u32,
 }
 
@@ -39,9 +39,9 @@ pub enum FtlError {
     /// A request past the end of the logical space.
     #[error("logical pages {first} to {last} of a drive that has {logical_pages}")]
     OutOfRange {
-        /// First page asked for.
+        /// First requested page.
         first: u64,
-        /// Last page asked for.
+        /// Last requested page.
         last: u64,
         /// Logical pages of the drive.
         logical_pages: u32,
@@ -56,15 +56,15 @@ pub enum FtlError {
         /// Bytes of a page.
         page_bytes: u32,
     },
-    /// The logical space and what the FTL needs for itself do not fit the flash.
+    /// The logical space and the FTL's own needs do not fit the flash.
     #[error(
         "{logical_pages} logical pages do not fit: {set_aside} leave room for {usable_pages}; the largest ratio that fits \
          is {largest_ratio:.4}"
     )]
     DoesNotFit {
-        /// Logical pages asked for.
+        /// Requested logical pages.
         logical_pages: u32,
-        /// What the FTL needs for itself.
+        /// The FTL's own needs.
         set_aside: SetAside,
         /// Logical pages that would fit.
         usable_pages: u64,
@@ -94,9 +94,9 @@ pub enum FtlError {
     OtherDrive {
         /// What differs.
         what: &'static str,
-        /// What the flash says.
+        /// By the flash.
         found: String,
-        /// What the configuration says.
+        /// By the configuration.
         expected: String,
     },
     /// The design does not do this.

@@ -8,7 +8,7 @@ use core::fmt;
 pub enum Disagreement {
     /// A page is mapped whose spare area cannot be read.
     MappedUnreadable,
-    /// A page is mapped whose spare area says that it is another's, or nobody's.
+    /// A page is mapped whose spare area says that it is of another logical page, or of none.
     MappedAnother,
     /// A page is mapped that is blank.
     MappedErased,
@@ -16,18 +16,18 @@ pub enum Disagreement {
     MappedNotValid,
     /// Validity takes pages for live that are not mapped.
     ValidNotMapped,
-    /// The same of pages that are bad, or whose newer versions are: those may have been all that told.
+    /// The same of pages that are bad, or whose newer versions are: those may have been the only record.
     ValidNotMappedBad,
     /// A block has another number of live pages than is counted.
     LiveCount,
-    /// Anything else: two owners, blocks in two uses, live pages in a free block, what the drive does not have.
+    /// Anything else: two owners, blocks in two uses, live pages in a free block, numbers that the drive does not have.
     Structure,
 }
 
 /// A disagreement between an FTL's structures, or between them and the flash. Displays as its line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What it is about.
+    /// The subject.
     pub about: Disagreement,
     /// Which pages and blocks, in words.
     pub line: String,

@@ -41,20 +41,21 @@ impl<'a> HostData<'a> {
     }
 }
 
-/// What the host says about a request besides its data. It is advice: nothing that a drive promises rests on it, true or
-/// not. All pages of a request have the same.
+/// The host's advice with a request. Nothing that a drive promises rests on it, true or not. All pages of a request
+/// have the same.
 ///
-/// No real host knows what the other two say. A drive in a simulation that is told is an oracle
+/// No real host has the other two. A drive in a simulation that gets them is an oracle
 /// ([`Composition::knowledge`](crate::Composition::knowledge)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Hint {
     /// Nothing.
     #[default]
     None,
-    /// The pages are of this class, of those that are written equally often; from 0 on, the one written most often first.
+    /// The pages are of this class, of those that are written equally often; from 0 on, the one written most often
+    /// first.
     Class(u8),
     /// So many pages will the host write from the next one on until these are written again or discarded, the one that
-    /// does it included; [`Hint::NEVER`] where that is not going to happen.
+    /// does it included. It is [`Hint::NEVER`] where that is not going to happen.
     Death(u64),
 }
 
@@ -90,7 +91,7 @@ impl WriteRequest<'_> {
     }
 }
 
-/// What the host reads of one page.
+/// A host's read of one page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostPage<'a> {
     /// Never written, or trimmed: zeros.
@@ -113,7 +114,7 @@ impl<F: FnMut(LogicalPage, HostPage<'_>)> ReadSink for F {
     }
 }
 
-/// What a background step did.
+/// The result of a background step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Something, until this moment.
@@ -131,20 +132,19 @@ pub struct Shape {
     pub reserve_blocks: u32,
     /// Blocks open for writing at the most.
     pub open_blocks: u32,
-    /// Those of them that are log blocks, whose pages are the spare space of a log-block FTL: of its other blocks it uses
-    /// one for each logical block and no more. None of other FTLs.
+    /// Those of them that are log blocks, whose pages are the spare space of a log-block FTL: of its other blocks it
+    /// uses one for each logical block and no more. None of other FTLs.
     pub log_blocks: u32,
     /// Blocks that hold no data ever (the drive's description).
     pub fixed_blocks: u32,
     /// Blocks set aside for metadata. Those that are left until all of their pages are stale may take no more.
     pub metadata_blocks: u32,
-    /// As many blocks as there can be user pages that are stale without anybody knowing yet: they take the room of live
-    /// ones.
+    /// As many blocks as there can be stale user pages that are not identified yet: they take the room of live ones.
     pub unidentified_blocks: u32,
     /// Pages that metadata may program during one collection, at the most.
     pub metadata_programs_per_collection: u32,
-    /// Programs on battery when the power fails, at the most: one for each translation page that can need it, what else
-    /// RAM alone knows, and four that fail. None where there is no battery.
+    /// Programs on battery when the power fails, at the most. There is one for each translation page that can need it,
+    /// those for other state that is in RAM alone, and four that fail. None without a battery.
     pub battery_programs: u32,
 }
 
@@ -164,16 +164,16 @@ impl Shape {
     }
 }
 
-/// A flash translation layer. The flash is lent for each call; times are moments of simulated time, and a driver
-/// without a clock passes [`Time::ZERO`] throughout.
+/// A flash translation layer. The flash is lent for each call. Times are moments of simulated time; a driver without a
+/// clock passes [`Time::ZERO`] throughout.
 ///
 /// What the host may rely on:
-/// - A write is **acknowledged** when the returned moment has come, and is then on flash; a power cut does not take it
+/// - A write is **acknowledged** when the returned moment has come, and is then on flash. A power cut does not take it
 ///   back, unless the FTL [says so](Ftl::is_safe_when_flushed).
 /// - Each page is atomic; a request of several pages is not. After a power cut an unacknowledged page is old or new,
 ///   and what the first recovery shows stays.
 /// - A page never written reads as zeros.
-/// - A trim is durable at the next completed `flush`; until then a power cut may bring back the page's last
+/// - A trim is durable at the next completed `flush`. Until then a power cut may bring back the page's last
 ///   acknowledged content, never another page's and never an older one.
 ///
 /// It may be handed from thread to thread: a server answers its clients from several, one request at a time.
@@ -191,7 +191,7 @@ pub trait Ftl<N: Nand>: Send {
     /// [`Purpose::Rmw`] where a partial write needs the old page.
     ///
     /// # Errors
-    /// [`FtlError::OutOfRange`]. A page that cannot be read is no error of the call: the sink is told.
+    /// [`FtlError::OutOfRange`]. A page that cannot be read is no error of the call: it is reported to the sink.
     fn read(
         &mut self,
         nand: &mut N,
@@ -205,7 +205,7 @@ pub trait Ftl<N: Nand>: Send {
     /// Discards whole pages: they read as zeros from now on.
     ///
     /// # Errors
-    /// As [`Ftl::write`]; a trim is taken longer than a write, but not from what a battery needs.
+    /// As [`Ftl::write`]. A full drive takes trims longer than writes, but not from the space that a battery needs.
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError>;
 
     /// Makes everything durable that is not yet, trims included; returns the moment it is.
@@ -214,16 +214,16 @@ pub trait Ftl<N: Nand>: Send {
     /// [`FtlError::Full`].
     fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError>;
 
-    /// Whether a write that is acknowledged is safe from a power cut only with the next completed
-    /// [`flush`](Ftl::flush), or with what was [due](Ftl::due) and is done. What is not may be as it was at any moment
-    /// since the last one, or a read error; it never reads as another page's.
+    /// Whether an acknowledged write is safe from a power cut only with the next completed [`flush`](Ftl::flush), or
+    /// with background work that was [due](Ftl::due) and is done. A page that is not safe may be as it was at any
+    /// moment since the last one, or a read error. It never reads as another page's.
     fn is_safe_when_flushed(&self) -> bool {
         false
     }
 
     /// From which moment on [`Ftl::background_step`] has work that must not wait until the host is idle, if there is
-    /// such work: a driver with a clock calls it then, and before it hands in a request that comes later. It may change
-    /// with each request. A driver without a clock need not ask.
+    /// such work. A driver with a clock calls it then, and before it hands in a request that comes later. It may change
+    /// with each request. A driver without a clock need not call this.
     fn due(&self) -> Option<Time> {
         None
     }
@@ -245,9 +245,9 @@ pub trait Ftl<N: Nand>: Send {
         self.flush(nand, at)
     }
 
-    /// The power has failed, the request that was in progress is done, and a battery keeps the flash going for
-    /// [`Shape::battery_programs`] programs more: saves what RAM alone knows, and starts nothing else. An FTL without a
-    /// battery does nothing. The drive is of no use afterwards but for a recovery.
+    /// The power has failed, and the request that was in progress is done. A battery keeps the flash going for
+    /// [`Shape::battery_programs`] programs more. Saves the state that is in RAM alone, and starts nothing else. An FTL
+    /// without a battery does nothing. The drive is of no use afterwards but for a recovery.
     ///
     /// # Errors
     /// [`FtlError::Full`]: the space set aside is not there. It is enough where no more than four programs and erases
@@ -257,23 +257,23 @@ pub trait Ftl<N: Nand>: Send {
         Ok(at)
     }
 
-    /// Another FTL in the same state, for a copy of the same flash: what a laboratory branches with.
+    /// Another FTL in the same state, for a copy of the same flash. A laboratory branches with it.
     fn copy(&self) -> Box<dyn Ftl<N>>;
 
-    /// These pages may be asked for soon: fetches what the processor will need for them, and changes nothing. A hint to
+    /// These pages may be requested soon: fetches what the processor will need for them, and changes nothing. A hint to
     /// the machine that runs the FTL, not to the FTL.
     fn warm(&self, nand: &N, pages: &[LogicalPage]) {
         let _ = (nand, pages);
     }
 
-    /// What it keeps in RAM.
+    /// Its RAM.
     fn ram(&self) -> RamLedger;
 
-    /// What it has counted besides flash operations, by name.
+    /// Its counters besides those of flash operations, by name.
     fn counters(&self) -> Vec<Counter>;
 
-    /// What it knows of the blocks from `first` on, one for each place in `out`; places behind the last block stay as they
-    /// are. Whether it tells at all. For an onlooker: it touches no flash, and changes nothing.
+    /// The state of the blocks from `first` on, one for each place in `out`; places behind the last block stay as they
+    /// are. Whether it has one at all. For an onlooker: it touches no flash, and changes nothing.
     fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
         let _ = (first, out);
         false
@@ -284,16 +284,16 @@ pub trait Ftl<N: Nand>: Send {
         None
     }
 
-    /// The extents of its µ-Tree in the order of their pages, if it has one. For an onlooker: the FTL stays as it is, but this
-    /// reads a great deal of flash, which counts and times it, so `nand` is to be a copy.
+    /// The extents of its µ-Tree in the order of their pages, if it has one. For an onlooker: the FTL stays as it is.
+    /// But this reads a great deal of flash, which counts and times it, so `nand` is to be a copy.
     fn look_at_extents(&self, nand: &mut N) -> Option<Vec<ExtentLook>> {
         let _ = nand;
         None
     }
 
-    /// Holds its RAM structures against each other and against the flash; a finding for each disagreement. For tests, and
-    /// for a drive that has just been recovered. It reads a great deal of flash at no moment in particular, and the flash
-    /// counts and times those reads: whoever measures is done with that before. The FTL itself, its counters included,
+    /// Compares its RAM structures with each other and with the flash; a finding for each disagreement. For tests, and
+    /// for a drive that has just been recovered. It reads a great deal of flash at no moment in particular, and the
+    /// flash counts and times those reads. So a measurement must end before it. The FTL itself, its counters included,
     /// stays as it is.
     fn check(&mut self, nand: &mut N) -> Vec<Finding>;
 }

@@ -1,9 +1,9 @@
 //! Flash translation layers over any [`Nand`](phelsuma_nand::Nand).
 //!
-//! The same code is simulated, serves real bytes and runs in firmware (`no_std` with `alloc`). An FTL here knows what
-//! it keeps in its declared RAM ([`RamLedger`]) and what it reads from flash, and nothing else.
+//! The same code is simulated, serves real bytes and runs in firmware (`no_std` with `alloc`). All state of an FTL is
+//! in its declared RAM ([`RamLedger`]) or read from flash.
 //!
-//! What this crate must not know: which `Nand` it stands on, how time passes, where requests come from.
+//! This crate must not depend on which `Nand` it stands on, how time passes, or where requests come from.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 

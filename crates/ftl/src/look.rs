@@ -1,12 +1,12 @@
-//! What an onlooker sees of an FTL: its blocks and its runs, as it knows them in its RAM, and its extents.
+//! What an observer sees of an FTL: its blocks and runs, from the FTL's RAM, and its extents.
 //!
-//! For people who watch a drive at work. No FTL sees any of this, and looking costs no flash operation; but extents are on
-//! flash, so looking at them takes a copy of it.
+//! For people who watch a drive at work. No FTL uses any of this, and looking costs no flash operation. But extents are
+//! on flash, so looking at them takes a copy of it.
 
 use alloc::vec::Vec;
 use phelsuma_nand::{Kind, LogicalPage};
 
-/// What is being done with a block.
+/// The present use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BlockState {
     /// Nothing in it is live: it is erased when it is opened.
@@ -22,10 +22,10 @@ pub enum BlockState {
     Bad,
 }
 
-/// A block, as its FTL knows it.
+/// A block, as its FTL has it in RAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlockLook {
-    /// What is being done with it.
+    /// Its present use.
     pub state: BlockState,
     /// What its pages are; none of a block that is not in use.
     pub kind: Option<Kind>,
@@ -43,7 +43,7 @@ pub struct ExtentLook {
     pub pages: u32,
 }
 
-/// A run of Logarithmic Gecko, as its directory in RAM knows it.
+/// A run of Logarithmic Gecko, as its directory in RAM has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunLook {
     /// Its level (GeckoFTL section 3).

@@ -20,7 +20,7 @@ use phelsuma_nand::{Nand, Time};
 pub struct Preset {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub about: &'static str,
     /// Its parts.
     pub composition: Composition,
@@ -322,13 +322,13 @@ impl Preset {
 #[cfg(feature = "std")]
 static BROUGHT: std::sync::OnceLock<Vec<Preset>> = std::sync::OnceLock::new();
 
-/// These as well from now on. Whether it is the first to say so, and before anybody has asked.
+/// These as well from now on. Whether it is the first call, and before the first look-up.
 #[cfg(feature = "std")]
 pub(crate) fn bring_presets(presets: Vec<Preset>) -> bool {
     BROUGHT.set(presets).is_ok()
 }
 
-/// Those of a registry. Nobody has one where there is no operating system.
+/// Those of a registry. There is none without an operating system.
 fn brought() -> &'static [Preset] {
     #[cfg(feature = "std")]
     return BROUGHT.get_or_init(Vec::new);
@@ -347,7 +347,7 @@ pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<d
     })
 }
 
-/// Brings up the drive that is on `nand`, from flash alone.
+/// Mounts the drive that is on `nand`, from flash alone.
 ///
 /// # Errors
 /// [`FtlError::Blank`], [`FtlError::Lost`], [`FtlError::OtherDrive`], or what the flash refuses.

@@ -53,7 +53,7 @@ impl RamLedger {
     }
 }
 
-/// What has a name that is there already is added to it.
+/// A structure whose name is there already is added to it.
 fn enter(column: &mut Vec<(&'static str, u64)>, name: &'static str, bytes: u64) {
     match column.iter_mut().find(|(of, _)| *of == name) {
         Some((_, sum)) => *sum += bytes,

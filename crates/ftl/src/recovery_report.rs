@@ -1,4 +1,4 @@
-//! What a recovery did, step by step.
+//! The report of a recovery, step by step.
 
 use alloc::vec::Vec;
 use phelsuma_nand::Time;
@@ -6,20 +6,20 @@ use phelsuma_nand::Time;
 /// One named step of a recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryStep {
-    /// What the step is for.
+    /// The purpose of the step.
     pub name: &'static str,
     /// Pages read in full.
     pub reads: u64,
     /// Spare areas read alone.
     pub spare_reads: u64,
-    /// Pages programmed. Programs that failed, and what was done about the blocks that they spoilt, need not be among them.
+    /// Pages programmed. Failed programs, and those for the blocks that they spoilt, need not be among them.
     pub programs: u64,
     /// Simulated time that the step took, in nanoseconds.
     pub nanos: u64,
 }
 
-/// What a recovery comes to at the most, whatever is on the flash and however many power cuts came before: operations of
-/// all steps together. What it usually comes to is far less; that this holds the laboratory looks at after each cut.
+/// The most that a recovery can cost, whatever is on the flash and however many power cuts came before: operations of
+/// all steps together. It usually costs far less. The laboratory checks the bound after each cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryBound {
     /// Pages read in full.
@@ -42,13 +42,13 @@ impl Default for RecoveryBound {
 pub struct RecoveryReport {
     /// The steps, in order.
     pub steps: Vec<RecoveryStep>,
-    /// What they come to at the most.
+    /// The most that they can come to.
     pub bound: RecoveryBound,
     /// When the drive was ready for its first request.
     pub done: Time,
     /// RAM that it took for itself while it lasted, in bytes.
     pub scratch_bytes: u64,
-    /// Mapping entries that name what is gone: read errors until written again.
+    /// Dangling mapping entries: read errors until written again.
     pub lost_entries: u64,
     /// Last pages of blocks that were read in full.
     pub last_pages: u64,

@@ -1,7 +1,7 @@
-//! Policies and named FTLs of somebody's own, by name: what a `main` of one's own hands to the command.
+//! The registry: policies and named FTLs of other crates, by name, which a `main` hands to the command.
 //!
 //! A part that was chosen is a value and needs no name, so firmware needs no registry. Names are looked up where a
-//! person wrote them, on a command line or in an image; the list of them is made once, before the first is looked up.
+//! person wrote them, on a command line or in an image. The list of them is made once, before the first is looked up.
 
 use crate::config::{ConfigError, parameters};
 use crate::policy::registered::{Brought, bring, placements, victims};
@@ -55,7 +55,7 @@ pub enum RegistryError {
     /// Something else has the name.
     #[error("{what} '{name}' is there already; another name would be right")]
     Taken {
-        /// What it is of: a part or a preset.
+        /// The kind of thing that it is of: a part or a preset.
         what: &'static str,
         /// The name.
         name: String,
@@ -63,7 +63,7 @@ pub enum RegistryError {
     /// A statement that cannot be.
     #[error("{what} '{name}': {right}")]
     Wrong {
-        /// What it is of.
+        /// The kind of thing that it is of.
         what: &'static str,
         /// Its name.
         name: String,
@@ -122,7 +122,7 @@ impl Registry {
         if let Some(name) = twice(&presets) {
             return Err(RegistryError::Taken { what: "the FTL", name: name.to_string() });
         }
-        // What it is put together from can be set by name, as an image has it.
+        // Its parts can be set by name, as an image has them.
         for preset in Preset::all().skip(PRESETS.len()) {
             let wrong = |error: ConfigError| RegistryError::Wrong {
                 what: "the FTL",

@@ -1,7 +1,7 @@
 //! Reads the sources of the workspace and prints how the house stands: `make house`.
 //!
-//! What is counted, what it was, and what it is to be stand in one table (`table.rs`), whose limits the tests hold. What
-//! folders must not import is in `walls.rs`. Names are followed as far as the text of the sources leads (`modules.rs`).
+//! The table in `table.rs` has each count, its former value and its goal. The tests hold its limits. `walls.rs` has
+//! what folders must not import. Names are followed as far as the text of the sources leads (`modules.rs`).
 
 mod graph;
 mod house;

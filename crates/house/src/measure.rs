@@ -1,4 +1,4 @@
-//! What is counted.
+//! The counts that the house is measured by.
 
 use crate::house::House;
 use crate::modules::Crate;
@@ -36,7 +36,7 @@ fn with_victims(house: &House) -> impl Iterator<Item = &Source> {
     crates.flat_map(|(_, all)| &all.files).filter(|source| !source.path.ends_with("/presets.rs"))
 }
 
-/// What is to be there and is not counts as too much: it has another name now, and the count is to follow.
+/// A missing thing counts as too much: it has another name now, and the count is to follow.
 fn found(count: usize) -> usize {
     if count == 0 { usize::MAX } else { count }
 }
@@ -87,7 +87,8 @@ pub(crate) fn functions_with_trio(house: &House) -> usize {
     trios.filter(|function| has(function, &["ftl", "PageMapped", "LogBlock", "Superblocks"])).count()
 }
 
-/// Calls in the write of a page that are of a scheme: how the drive survives a power cut, or when dirty entries are written.
+/// Calls in the write of a page that are of a scheme: how the drive survives a power cut, or when dirty entries are
+/// written.
 pub(crate) fn hooks_of_a_write(house: &House) -> usize {
     let is_in = |function: &&Function, file: &str| function.file.ends_with(file);
     let all: Vec<Function> = house.ftl().files.iter().flat_map(functions).collect();

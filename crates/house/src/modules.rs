@@ -1,7 +1,7 @@
 //! The modules of a crate, what each defines and imports, and to which file a name leads.
 //!
-//! A name is followed through imports, re-exports and globs as the compiler does. What only types know, a method's or a
-//! field's, is not: no name of a file is written there.
+//! A name is followed through imports, re-exports and globs as the compiler does. A method's or a field's is not: that
+//! needs types, and no name of a file is written there.
 
 use crate::source::{Source, flat, paths};
 use quote::ToTokens;
@@ -21,10 +21,10 @@ struct Module {
     parent: usize,
     root: usize,
     children: BTreeMap<String, usize>,
-    /// What it defines itself.
+    /// Its own definitions.
     defined: BTreeMap<String, Kind>,
     uses: Vec<Use>,
-    /// The paths in what it holds besides imports and modules.
+    /// The paths in its content besides imports and modules.
     paths: Vec<Vec<String>>,
 }
 
@@ -37,7 +37,7 @@ enum Kind {
 
 /// One name of a `use`.
 struct Use {
-    /// What it is called here; none of a glob.
+    /// Its name here; none of a glob.
     name: Option<String>,
     path: Vec<String>,
     is_public: bool,
@@ -54,7 +54,7 @@ enum Target {
 /// The text of a file, if there is one at this path.
 pub(crate) type Texts<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What was asked on the way to a name: an import may lead back to itself.
+/// Look-ups on the way to a name: an import may lead back to itself.
 type Seen = Vec<(usize, String, bool)>;
 
 /// The file at one end of a reference, and at the other.
@@ -167,7 +167,7 @@ impl Crate {
             });
             let imported = imports.filter_map(|import| self.follow(here, &import.path));
             let named = module.paths.iter().filter_map(|path| match &path[..] {
-                // What has its name here does not come through a glob.
+                // A name that is defined here does not come through a glob.
                 [name] if module.defined.contains_key(name) => None,
                 [name] if module.uses.iter().any(|import| import.name.as_ref() == Some(name)) => None,
                 [name] => self.through_globs(here, name, &mut Vec::new()),
@@ -182,8 +182,8 @@ impl Crate {
         found.into_iter().collect()
     }
 
-    /// What the files below `folder` import of another crate, or name of it: file, and name; `*` for the crate itself, which
-    /// gives all of it.
+    /// What the files below `folder` import of another crate, or name of it: file, and name; `*` for the crate itself,
+    /// which gives all of it.
     pub(crate) fn taken_from(&self, other: &str, folder: &str) -> Vec<(&str, String)> {
         let mut found = Vec::new();
         for module in &self.modules {
@@ -220,7 +220,7 @@ impl Crate {
         Some(at)
     }
 
-    /// What a module calls `name`: where `goes_on`, something that may stand before `::`.
+    /// A module's meaning of `name`: where `goes_on`, something that may stand before `::`.
     fn named(&self, module: usize, name: &str, goes_on: bool, seen: &mut Seen) -> Option<Target> {
         let asked = (module, name.to_string(), goes_on);
         if seen.contains(&asked) {

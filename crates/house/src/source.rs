@@ -1,6 +1,6 @@
 //! One source file: its production code as tokens and as items.
 //!
-//! Production code is what is left without comments and without what is compiled for tests alone.
+//! Production code is without comments and without what is compiled for tests alone.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use std::collections::BTreeSet;
@@ -147,7 +147,7 @@ fn end_of(word: &str, before: End) -> End {
     }
 }
 
-/// The tokens one after another, each with its line; what is in brackets stands between its brackets.
+/// The tokens one after another, each with its line; the content of brackets stands between its brackets.
 pub(crate) fn flat(tokens: TokenStream) -> Vec<(Token, usize)> {
     let mut all = Vec::new();
     push_flat(tokens, &mut all);

@@ -1,4 +1,4 @@
-//! The table: what is measured, what it was, what it is, what it is to be.
+//! The table: each count, its former value, its value, its goal.
 
 use crate::graph::circles;
 use crate::house::House;
@@ -11,7 +11,7 @@ pub(crate) struct Limit {
     /// Before the house was opened.
     before: &'static str,
     target: usize,
-    /// Where the target is not met yet: what it may be until then. It only ever goes down.
+    /// Where the target is not met yet: its limit until then. It only ever goes down.
     ratchet: Option<usize>,
 }
 
@@ -26,7 +26,7 @@ impl Limit {
         self
     }
 
-    /// What a test holds.
+    /// The limit that a test holds.
     pub(crate) fn held(&self) -> usize {
         self.ratchet.unwrap_or(self.target)
     }
@@ -62,7 +62,7 @@ pub(crate) const LIMITS: &[Limit] = &[
     ),
 ];
 
-/// The table, and below it what the numbers are of.
+/// The table, and below it the places that the numbers are of.
 pub(crate) fn print(house: &House) -> String {
     let mut text =
         String::from("| what is counted | before | today | limit | target |\n| --- | --- | --- | --- | --- |\n");
@@ -101,7 +101,7 @@ mod tests {
         assert!(above.is_empty(), "{}\n\n{}", above.join("\n"), print(&house));
     }
 
-    /// All but what is counted today.
+    /// All but today's counts.
     #[test]
     fn the_limits_in_the_documentation_are_those_that_are_held() {
         let document = include_str!("../../../CONTRIBUTING.md");

@@ -2,8 +2,8 @@
 
 use crate::modules::Crate;
 
-/// Files that must not import from others. Paths are those inside the crate's `src`; one stands for all that begins with
-/// it.
+/// Files that must not import from others. Paths are those inside the crate's `src`; one stands for all that begins
+/// with it.
 struct Wall {
     from: &'static [&'static str],
     not: &'static [&'static str],
@@ -16,7 +16,7 @@ const WALLS: [Wall; 7] = [
     // The families stand beside each other.
     Wall { from: &["page_mapped/"], not: &["log_block/", "presets.rs"], but: &[] },
     Wall { from: &["log_block/"], not: &["page_mapped/", "presets.rs", "blocks/"], but: &[] },
-    // What they stand on knows neither.
+    // What they stand on depends on neither.
     Wall { from: &["medium/", "blocks/"], not: FAMILIES, but: &[] },
     // What an FTL is put together from says so without the parts themselves, but for the bits of a spare area that are
     // theirs. The policies state themselves.
@@ -25,17 +25,17 @@ const WALLS: [Wall; 7] = [
         not: &["page_mapped/", "log_block/", "presets.rs", "blocks/", "medium/"],
         but: &["medium/marks.rs"],
     },
-    // A statement knows nothing of what is stated.
+    // A statement does not depend on what is stated.
     Wall { from: &["spec/"], not: &[""], but: &["spec/"] },
-    // A µ-Tree knows `nand` alone.
+    // A µ-Tree depends on `nand` alone.
     Wall { from: &["mu_tree/"], not: &[""], but: &["mu_tree/"] },
-    // Policies see what a view shows them.
+    // Policies see only a view.
     Wall { from: POLICIES, not: &["page_mapped/", "config/", "medium/"], but: POLICIES },
 ];
 
 const POLICIES: &[&str] = &["policy/"];
 
-/// What policies may name of `nand`: addresses, and what a spare area said. So they have no flash.
+/// The names of `nand` that policies may use: addresses, and the content of a spare area. So they have no flash.
 const VALUES: [&str; 6] = ["Block", "Geometry", "Kind", "LogicalPage", "Page", "Spare"];
 
 /// What breaks a wall, a line each.
@@ -43,7 +43,7 @@ pub(crate) fn broken(ftl: &Crate) -> Vec<String> {
     let inside = |file: usize| ftl.files[file].path.strip_prefix("crates/ftl/src/").unwrap_or_default();
     let is_in = |path: &str, folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
     let mut broken = Vec::new();
-    // A wall around what was renamed holds nothing.
+    // A wall around a renamed file holds nothing.
     for prefix in WALLS.iter().flat_map(|wall| [wall.from, wall.not, wall.but]).flatten() {
         if !(0..ftl.files.len()).any(|file| inside(file).starts_with(prefix)) {
             broken.push(format!("a wall names {prefix}, which no file is in"));

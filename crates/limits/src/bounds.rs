@@ -1,4 +1,4 @@
-//! The inputs that are answered: what the models check, and what an error says would be right.
+//! The inputs that are answered: the ranges that the models check, and that an error names.
 
 /// The largest number of pages per block that the models take.
 pub const MAX_PAGES_PER_BLOCK: u32 = 1 << 16;

@@ -1,10 +1,10 @@
 //! d-choices: of d blocks drawn at random the one with the fewest valid pages is collected.
 //!
-//! Mean field, uniform random writes (Van Houdt, SIGMETRICS 2013, as a system of equations). Let tᵢ be the
-//! share of blocks with at least i valid pages and c the rate at which a valid page dies, time in collections
-//! per block. In steady state the flow from i to i − 1 valid pages, c·i·(tᵢ − tᵢ₊₁), equals the rate at which
-//! collection turns blocks with fewer than i valid pages into full ones, 1 − tᵢᵈ. With t_(b+1) = 0 this gives
-//! all tᵢ from the top down; c is where Σ tᵢ = b·ρ. A victim yields W = c·b·ρ = b − Σ tᵢᵈ pages; WA = b/W.
+//! Mean field, uniform random writes (Van Houdt, SIGMETRICS 2013, as a system of equations). Let tᵢ be the share of
+//! blocks with at least i valid pages and c the rate at which a valid page dies. Time is in collections per block. The
+//! flow from i to i − 1 valid pages is c·i·(tᵢ − tᵢ₊₁). Collection turns blocks with fewer than i valid pages into full
+//! ones at the rate 1 − tᵢᵈ. In steady state the two are equal. With t_(b+1) = 0 this gives all tᵢ from the top down; c
+//! is where Σ tᵢ = b·ρ. A victim yields W = c·b·ρ = b − Σ tᵢᵈ pages; WA = b/W.
 
 use crate::bounds::MAX_CHOICES;
 use crate::error::LimitError;

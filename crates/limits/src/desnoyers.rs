@@ -1,11 +1,17 @@
 //! Desnoyers' closed form for greedy ("Analytic modeling of SSD write performance", SYSTOR 2012).
 //!
-//! He lets the number of valid pages fall continuously from b to X₀, where a block is collected, and corrects
-//! by half a page: X₀ = ½ − (b/α)·W(−κ·exp(−κ)), κ = (1 + 1/(2b))·α, and WA = b/(b − X₀ + 1), W being the
-//! principal branch of Lambert's function.
+//! He lets the number of valid pages fall continuously from b to X₀, where a block is collected, and corrects by half a
+//! page:
 //!
-//! With x = −W(−κ·exp(−κ))/κ, the root of x = exp(−κ(1 − x)), this is X₀ = ½ + (b + ½)·x and so
-//! WA = b / ((b + ½)(1 − x)): the [`lru`](crate::lru()) equation with a little more spare.
+//! ```text
+//! X₀ = ½ − (b/α)·W(−κ·exp(−κ))      κ = (1 + 1/(2b))·α
+//! WA = b/(b − X₀ + 1)
+//! ```
+//!
+//! W is the principal branch of Lambert's function.
+//!
+//! Let x = −W(−κ·exp(−κ))/κ, the root of x = exp(−κ(1 − x)). Then X₀ = ½ + (b + ½)·x and so WA = b / ((b + ½)(1 − x)):
+//! the [`lru`](crate::lru()) equation with a little more spare.
 
 use crate::error::LimitError;
 use crate::lru::invalid_share;

@@ -18,7 +18,7 @@ pub enum LimitError {
     /// The number of pages per block is fine elsewhere, but too large for the two-class state space.
     #[error("{pages_per_block} pages per block is too many for mixed greedy: use at most {max}")]
     MixedPagesPerBlock {
-        /// What was asked for.
+        /// The request.
         pages_per_block: u32,
         /// The largest that is answered.
         max: u32,

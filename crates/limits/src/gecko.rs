@@ -1,18 +1,18 @@
-//! What keeping page validity in a Logarithmic Gecko costs, beside a bitmap in flash.
+//! The cost of keeping page validity in a Logarithmic Gecko, beside a bitmap in flash.
 //!
-//! Follows the GeckoFTL paper (SIGMOD 2016), sections 3.2, 3.3, 5.1 and appendix A, with the constants filled in
-//! that its O-notation leaves open, at size ratio T = 2:
+//! It follows the GeckoFTL paper (SIGMOD 2016), sections 3.2, 3.3, 5.1 and appendix A. Constants that its O-notation
+//! leaves open are filled in, at size ratio T = 2:
 //!
-//! - V = ⌊8·P / (key + B/S + 1)⌋ entries fit in the buffer and in a page: key, part of the bitmap, erase flag;
-//! - L = log₂(K·S/V) levels, not rounded: the average over how full the levels are;
-//! - an entry is programmed (L + 1)/V times when runs merge two by two, (L/2 + 1)/V times when all runs that
-//!   will merge do so at once; each merge reads about what it programs;
-//! - a collection queries about L/2 + 1.4 pages: half of the levels hold a run, and the newest are small;
-//! - it inserts one more entry, for the erase, whatever S is: so one collection's entries are its
-//!   invalidations plus one.
+//! - V = ⌊8·P / (key + B/S + 1)⌋ entries fit in the buffer and in a page: key, part of the bitmap, erase flag.
+//! - There are L = log₂(K·S/V) levels, not rounded: the average over how full the levels are.
+//! - An entry is programmed (L + 1)/V times when runs merge two by two. It is (L/2 + 1)/V times when all runs that will
+//!   merge do so at once. Each merge reads about what it programs.
+//! - A collection queries about L/2 + 1.4 pages: half of the levels hold a run, and the newest are small.
+//! - It inserts one more entry, for the erase, whatever S is. So one collection's entries are its invalidations plus
+//!   one.
 //!
-//! Collections per host write are WA/B under uniform random writes and greedy collection. Entries for the same
-//! block that meet in the buffer are not counted as merged: the worst case, which the paper measures too.
+//! Collections per host write are WA/B under uniform random writes and greedy collection. Entries for the same block
+//! that meet in the buffer are not counted as merged. This is the worst case, which the paper measures too.
 
 use serde::Serialize;
 
@@ -149,12 +149,12 @@ pub struct GeckoCosts {
 
 /// The cost of page validity in a Logarithmic Gecko, in programs + reads/δ per host page written.
 ///
-/// Within a few percent of a simulation in steady state; the number of levels is continuous, so a given drive may
-/// stand above or below by what half a level costs.
+/// Within a few percent of a simulation in steady state. The number of levels is continuous, so a given drive may stand
+/// above or below by the cost of half a level.
 ///
 /// # Errors
-/// [`LimitError::Ratio`], [`LimitError::RatioTooClose`], [`LimitError::PagesPerBlock`]; [`LimitError::Gecko`]
-/// names the parameter otherwise.
+/// [`LimitError::Ratio`], [`LimitError::RatioTooClose`], [`LimitError::PagesPerBlock`]; [`LimitError::Gecko`] names the
+/// parameter otherwise.
 pub fn gecko(drive: &Gecko) -> Result<GeckoCosts, LimitError> {
     drive.check()?;
     let entries_per_page = 8 * u64::from(drive.page_bytes) / drive.entry_bits();

@@ -1,6 +1,6 @@
 //! Recovery times by the GeckoFTL paper's formulas (sections 2 and 5.3, appendix C), one chip at a time.
 //!
-//! Only the terms that the paper names; spare areas that are re-read to confirm mistakes come after recovery.
+//! It has only the terms that the paper names. Spare areas that are re-read to confirm mistakes come after recovery.
 
 use serde::Serialize;
 

@@ -1,15 +1,14 @@
 //! Greedy: the block with the fewest valid pages is collected. Finite blocks, many of them.
 //!
-//! Mean field, uniform random writes. Count time in collections per block, and let a valid page die at rate c.
-//! A block falls from b valid pages to b − 1, b − 2, …, staying 1/(c·i) at i. Collection keeps everything
-//! above a threshold j*: no block lives below it, a share m of all blocks waits at it. Of the collected blocks
-//! u = c·j*·m lost one more page just before (they are taken at once, at j* − 1), the others are taken at j*.
-//! All blocks add up to one: (H_b − H_j*)/c + m = 1, H being harmonic numbers. Deaths equal host writes, which
-//! equal the pages won per collection: c·b·ρ = b − j* + u.
+//! Mean field, uniform random writes. Count time in collections per block, and let a valid page die at rate c. A block
+//! falls from b valid pages to b − 1, b − 2, …, staying 1/(c·i) at i. Collection keeps everything above a threshold j*:
+//! no block lives below it, a share m of all blocks waits at it. Of the collected blocks u = c·j*·m lost one more page
+//! just before. They are taken at once, at j* − 1, and the others at j*. All blocks add up to one: (H_b − H_j*)/c + m =
+//! 1, H being harmonic numbers. Deaths equal host writes, which equal the pages won per collection: c·b·ρ = b − j* + u.
 //!
-//! Eliminating c and m leaves one equation that is linear in u. At u = 0 it says
-//! ρ = (b − j*) / (b·(H_b − H_j*)), which grows with j* from 1/H_b to 1 and cuts the ratios into one interval
-//! per threshold; u = 1 at j* is u = 0 at j* − 1, so the pieces join.
+//! Eliminating c and m leaves one equation that is linear in u. At u = 0 it says ρ = (b − j*) / (b·(H_b − H_j*)). This
+//! grows with j* from 1/H_b to 1 and cuts the ratios into one interval per threshold. u = 1 at j* is u = 0 at j* − 1,
+//! so the pieces join.
 
 use crate::error::LimitError;
 use crate::solve::{check_pages_per_block, check_ratio};
@@ -17,7 +16,7 @@ use crate::solve::{check_pages_per_block, check_ratio};
 /// WA of greedy collection under uniform random writes, `pages_per_block` pages per block.
 ///
 /// `rho` is logical over usable physical pages (no unit), the result programs per host page written. Exact for
-/// infinitely many blocks (simulations of 8,192 blocks and more agree within 0.05 %); 1 when so much is spare
+/// infinitely many blocks (simulations of 8,192 blocks and more agree within 0.05 %). It is 1 when so much is spare
 /// that blocks empty by themselves, ρ ≤ 1/H_b.
 ///
 /// # Errors

@@ -1,20 +1,23 @@
-//! What write amplification can be: the analytic models.
+//! The analytic models of write amplification.
 //!
-//! Write amplification (WA) is programs per page that the host writes, in steady state, metadata excluded.
-//! Three numbers come up everywhere:
+//! Write amplification (WA) is programs per page that the host writes, in steady state, metadata excluded. Three
+//! numbers come up everywhere:
 //!
-//! - the *ratio* ρ: logical pages over the physical pages that garbage collection can use. Open blocks and
-//!   the free reserve are not spare; [`effective_ratio`] subtracts them. α = 1/ρ;
+//! - the *ratio* ρ: logical pages over the physical pages that garbage collection can use. Open blocks and the free
+//!   reserve are not spare; [`effective_ratio`] subtracts them. α = 1/ρ;
 //! - *b*: pages per block;
 //! - *d*: how many randomly drawn blocks a collector compares before it takes the emptiest.
 //!
-//! Uniform random writes: [`lru`], [`greedy`], [`desnoyers`], [`d_choices`], [`random`].
-//! Hot and cold pages: [`best_quota`], [`small_spare`]; [`mixed_greedy`], [`mixed_lru`].
-//! Zipf: [`zipf_best_split`], [`zipf_mixed_lru`].
-//! Page validity in flash: [`gecko()`]. Everything for one drive at once: [`Limits::compute`].
+//! | question | models |
+//! | --- | --- |
+//! | uniform random writes | [`lru`], [`greedy`], [`desnoyers`], [`d_choices`], [`random`] |
+//! | hot and cold pages | [`best_quota`], [`small_spare`]; [`mixed_greedy`], [`mixed_lru`] |
+//! | Zipf | [`zipf_best_split`], [`zipf_mixed_lru`] |
+//! | page validity in flash | [`gecko()`] |
+//! | everything for one drive at once | [`Limits::compute`] |
 //!
-//! Invariants of this crate: it imports no other crate of the workspace; every figure is computed, none is
-//! stored; every input is checked, so a model returns either a finite number or one typed [`LimitError`].
+//! Invariants of this crate: it imports no other crate of the workspace. Every figure is computed, none is stored.
+//! Every input is checked, so a model returns either a finite number or one typed [`LimitError`].
 
 #![forbid(unsafe_code)]
 

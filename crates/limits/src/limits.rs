@@ -75,8 +75,8 @@ pub struct ZipfLimit {
 impl Limits {
     /// Computes all limits at `ratio` (logical over usable physical pages) and `pages_per_block`.
     ///
-    /// Takes some 50 ms in a release build at 128 pages per block; a second or so where mixed greedy is asked for
-    /// blocks of 1,024 pages.
+    /// Takes some 50 ms in a release build at 128 pages per block, and a second or so where mixed greedy has blocks of
+    /// 1,024 pages.
     ///
     /// # Errors
     /// [`LimitError::Ratio`], [`LimitError::RatioTooClose`], [`LimitError::PagesPerBlock`].

@@ -1,9 +1,9 @@
 //! First in, first out: the block written longest ago is collected, in the limit of large blocks.
 //!
-//! Source: the classic argument of Menon's and Robinson's log-structured arrays, and of Desnoyers 2012. In one
-//! round of the log every logical page is written α(1 − x) times on average, x being the share of pages still
-//! valid when their block comes round again; with random writes x is the chance of not being hit. Hence
-//! x = exp(−α(1 − x)), and WA = 1/(1 − x) as each block yields 1 − x of its pages.
+//! Source: the classic argument of Menon's and Robinson's log-structured arrays, and of Desnoyers 2012. Let x be the
+//! share of pages still valid when their block comes round again. In one round of the log every logical page is written
+//! α(1 − x) times on average. With random writes x is the chance of not being hit. Hence x = exp(−α(1 − x)). WA = 1/(1
+//! − x), as each block yields 1 − x of its pages.
 
 use crate::error::LimitError;
 use crate::solve::{bisect, check_ratio};
@@ -32,8 +32,8 @@ pub fn lru_small_spare(rho: f64) -> Result<f64, LimitError> {
 
 /// y = 1 − x for the smaller root of x = exp(−α(1 − x)), α > 1: the share of a block's pages that died.
 ///
-/// In Lambert's function: y = 1 + W(−α·exp(−α))/α on its principal branch. Near α = 1 that form loses all its
-/// digits, so the equation is solved as (−ln(1 − y) − y)/y = α − 1, whose left side grows from 0.
+/// In Lambert's function: y = 1 + W(−α·exp(−α))/α on its principal branch. Near α = 1 that form loses all its digits.
+/// So the equation is solved as (−ln(1 − y) − y)/y = α − 1, whose left side grows from 0.
 pub(crate) fn invalid_share(alpha: f64) -> f64 {
     bisect(0.0, 1.0, |y| log_excess(y) - (alpha - 1.0))
 }

@@ -1,20 +1,20 @@
 //! Mixed greedy: hot and cold pages share the blocks, and one greedy collector sees only how many are valid.
 //!
-//! Mean field for finite b. A block's state is (i, k): valid hot and valid cold pages. Hot pages die at `heat`
-//! times the rate of cold ones, so a block walks down from i + k = b one page at a time; from (i, k) the next
-//! page to die is hot with probability heat·i/(heat·i + k). As in [`greedy`] there is a threshold: a block that
-//! falls below it is collected at once; blocks waiting at it are collected at a rate that does not ask which
-//! pages they hold. The victim's valid pages open the next block and host writes fill it, each hot with
-//! probability r: *cold pages thus stay together*, and a block is not a random sample of all pages.
+//! Mean field for finite b. A block's state is (i, k): valid hot and valid cold pages. Hot pages die at `heat` times
+//! the rate of cold ones. So a block walks down from i + k = b one page at a time. From (i, k) the next page to die is
+//! hot with probability heat·i/(heat·i + k). As in [`greedy`] there is a threshold, and a block that falls below it is
+//! collected at once. Blocks waiting at it are collected at a rate that does not depend on their kinds of pages. The
+//! victim's valid pages open the next block and host writes fill it, each hot with probability r. *Cold pages thus stay
+//! together*, and a block is not a random sample of all pages.
 //!
-//! For a given threshold that is a Markov chain over the number of hot pages in a newly filled block; its
-//! stationary distribution is found by running it or, where it moves too slowly, by elimination. Time spent in
-//! each state then gives the valid pages per block, hence the ratio that this threshold belongs to; the
-//! threshold is moved until the ratio is the one asked for. Hot pages keep their share of the space by
-//! themselves: in steady state as many are written as die.
+//! For a given threshold that is a Markov chain over the number of hot pages in a newly filled block. Its stationary
+//! distribution is found by running it or, where it moves too slowly, by elimination. Time spent in each state then
+//! gives the valid pages per block, hence the ratio that this threshold belongs to. The threshold is moved until the
+//! ratio is the given one. Hot pages keep their share of the space by themselves: in steady state as many are written
+//! as die.
 //!
-//! Only states that carry any weight are visited, a band of about √b around the mean on each of the b − j*
-//! levels, so a figure costs some milliseconds at b = 128.
+//! Only states that carry any weight are visited. They are a band of about √b around the mean on each of the b − j*
+//! levels. So a figure costs some milliseconds at b = 128.
 //!
 //! [`greedy`]: crate::greedy()
 
@@ -48,7 +48,7 @@ pub fn mixed_greedy(rho: f64, pages_per_block: u32, hot: HotCold) -> Result<f64,
     let b = b as usize;
     let mut chain = Chain::new(b, hot);
 
-    // The lowest threshold that leaves blocks at least as full as asked if none slips through it. At b − 1 all
+    // The lowest threshold that leaves blocks at least as full as required if none slips through it. At b − 1 all
     // blocks are full.
     let (mut below, mut level, mut too_full) = (0, b - 1, 1.0 - rho);
     while level - below > 1 {
@@ -124,11 +124,11 @@ impl Chain {
         }
     }
 
-    /// The steady state with blocks collected at `level`; blocks waiting there lose another page before they
-    /// are collected the more often the closer `slip` is to 1.
+    /// The steady state with blocks collected at `level`. The closer `slip` is to 1, the more often blocks waiting
+    /// there lose another page before they are collected.
     ///
-    /// Runs the chain, which settles within some times WA steps. Where cold pages are hardly ever written it does
-    /// not; then the transition matrix is solved.
+    /// Runs the chain, which settles within some times WA steps. Where cold pages are hardly ever written it does not;
+    /// then the transition matrix is solved.
     fn settle(&mut self, level: usize, slip: f64) -> Steady {
         let mut steps = 0;
         while !self.slow && steps < 100 + self.b {

@@ -1,10 +1,10 @@
 //! Mixed classes under FIFO (LRU): pages of all heats share the log, in the limit of large blocks.
 //!
-//! With large blocks a block's valid pages fall with its age alone, so that greedy takes the oldest block too:
-//! this is what [`mixed_greedy`] tends to as blocks grow. A page of write rate r is programmed when the host
-//! writes it, and when it comes round unwritten after T host writes; in between lie (1 − exp(−r·T))/r of them on
-//! average. Hence WA = Σ r/(1 − exp(−r·T)) over all pages, and one round programs every physical page once:
-//! T·WA = physical pages. With one class this is the [`lru`] equation.
+//! With large blocks a block's valid pages fall with its age alone, so that greedy takes the oldest block too. So
+//! [`mixed_greedy`] tends to this as blocks grow. A page of write rate r is programmed when the host writes it, and
+//! when it comes round unwritten after T host writes. In between lie (1 − exp(−r·T))/r of them on average. Hence WA = Σ
+//! r/(1 − exp(−r·T)) over all pages. One round programs every physical page once: T·WA = physical pages. With one class
+//! this is the [`lru`] equation.
 //!
 //! [`mixed_greedy`]: crate::mixed_greedy()
 //! [`lru`]: crate::lru()

@@ -1,4 +1,4 @@
-//! What the models share: checked inputs, a root by bisection, a minimum by golden section.
+//! Tools that the models share: checked inputs, a root by bisection, a minimum by golden section.
 
 use crate::bounds::{MAX_PAGES_PER_BLOCK, SPARE_MIN};
 use crate::error::LimitError;

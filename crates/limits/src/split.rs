@@ -1,13 +1,12 @@
 //! The best static quota: each class has its own blocks, and a fixed part of the spare space.
 //!
-//! Two classes with shares fᵢ of the space and rᵢ of the writes, each collected greedily within its own blocks
-//! at its own ratio ρᵢ. Together they fill the drive, Σ fᵢ·ρ/ρᵢ = 1; WA = Σ rᵢ·A(ρᵢ) with A = [`greedy`] is
-//! minimised over the one free number, the part of the spare that the hot class gets. A has a kink wherever the
-//! collector's threshold moves, and the minimum often lies on one, so the range is scanned first and the best
-//! part of it searched.
+//! Two classes have shares fᵢ of the space and rᵢ of the writes. Each is collected greedily within its own blocks at
+//! its own ratio ρᵢ. Together they fill the drive, Σ fᵢ·ρ/ρᵢ = 1. WA = Σ rᵢ·A(ρᵢ) with A = [`greedy`] is minimised over
+//! the one free number, the part of the spare that the hot class gets. A has a kink wherever the collector's threshold
+//! moves, and the minimum often lies on one. So the range is scanned first and the best part of it searched.
 //!
-//! For small spare A ≈ ρ/(2(1 − ρ)) + 2/3; then the best spare goes with √(rᵢ·fᵢ), and
-//! WA ≈ (Σ √(rᵢ·fᵢ))² · ρ/(2(1 − ρ)) + 2/3.
+//! For small spare A ≈ ρ/(2(1 − ρ)) + 2/3. Then the best spare goes with √(rᵢ·fᵢ), and WA ≈ (Σ √(rᵢ·fᵢ))² · ρ/(2(1 −
+//! ρ)) + 2/3.
 //!
 //! [`greedy`]: crate::greedy()
 
@@ -80,7 +79,7 @@ pub fn best_quota(rho: f64, pages_per_block: u32, hot: HotCold) -> Result<BestQu
 
 /// The closed form of the best quota for small spare and large blocks: (Σ √(rᵢ·fᵢ))²·ρ/(2(1 − ρ)) + 2/3.
 ///
-/// Good to a few percent from ρ = 0.95 on; it knows nothing of b.
+/// Good to a few percent from ρ = 0.95 on; b is not in it.
 ///
 /// # Errors
 /// [`LimitError::Ratio`], [`LimitError::RatioTooClose`].

@@ -1,4 +1,4 @@
-//! The sweep tables: every model over the ratios that matter, computed when asked for.
+//! The sweep tables: every model over the ratios that matter, computed on demand.
 
 use std::fmt;
 

@@ -1,14 +1,17 @@
 //! Zipf: every page is its own class with its own quota, in the limit of large blocks.
 //!
-//! Page k is written with probability rₖ ∝ k⁻ˢ. With αₖ physical pages for logical page k, mean 1/ρ, minimise
-//! Σ rₖ·A(αₖ), A being [`lru`]. Write A = 1/y; y follows from α = −ln(1 − y)/y, and differentiating gives
-//! −dA/dα = 1/g(y) with g(y) = y/(1 − y) + ln(1 − y), which grows from 0 to infinity. So at the optimum
-//! g(yₖ) = rₖ/λ for one multiplier λ, found by bisection on the mean of αₖ. The code works with z = y/(1 − y),
-//! which keeps its digits at both ends: g = z − ln(1 + z), α = ln(1 + z)·(1 + z)/z, A = (1 + z)/z.
+//! Page k is written with probability rₖ ∝ k⁻ˢ. With αₖ physical pages for logical page k, mean 1/ρ, minimise Σ
+//! rₖ·A(αₖ), A being [`lru`]. Write A = 1/y. Then y follows from α = −ln(1 − y)/y. Differentiating gives −dA/dα =
+//! 1/g(y) with g(y) = y/(1 − y) + ln(1 − y), which grows from 0 to infinity. So at the optimum g(yₖ) = rₖ/λ for one
+//! multiplier λ, found by bisection on the mean of αₖ. The code works with z = y/(1 − y), which keeps its digits at
+//! both ends:
 //!
-//! The first 2,048 pages are taken one by one; beyond, neighbours whose ranks differ by under 1/256 share one
-//! value, which changes the result by less than one part in a hundred thousand and makes it independent of the
-//! number of pages.
+//! ```text
+//! g = z − ln(1 + z)      α = ln(1 + z)·(1 + z)/z      A = (1 + z)/z
+//! ```
+//!
+//! The first 2,048 pages are taken one by one. Beyond, neighbours whose ranks differ by under 1/256 share one value.
+//! That changes the result by less than one part in a hundred thousand and makes it independent of the number of pages.
 //!
 //! [`lru`]: crate::lru()
 
@@ -30,9 +33,9 @@ pub(crate) struct Group {
 
 /// The lowest WA of a static split when every page has its own quota, writes following Zipf's law.
 ///
-/// `rho` is logical over usable physical pages, `exponent` the s of k⁻ˢ (0 is uniform), `pages` the number of
-/// logical pages; the result is programs per host page written. It is the limit b → ∞ and assumes that every
-/// page's frequency is known; a policy that adapts in time, or finite b, may go a little below.
+/// `rho` is logical over usable physical pages, `exponent` the s of k⁻ˢ (0 is uniform), `pages` the number of logical
+/// pages. The result is programs per host page written. It is the limit b → ∞ and assumes that every page's frequency
+/// is known. A policy that adapts in time, or finite b, may go a little below.
 ///
 /// # Errors
 /// [`LimitError::Ratio`], [`LimitError::RatioTooClose`]; [`LimitError::ZipfExponent`] outside

@@ -15,7 +15,7 @@ pub struct Block(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Page(pub u32);
 
-/// A logical page: what the host addresses, counted from 0.
+/// A logical page: the host's address, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LogicalPage(pub u32);
 

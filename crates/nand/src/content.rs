@@ -1,12 +1,12 @@
-//! What a page holds: real bytes, or a tag that stands for a page full of it.
+//! The content of a page: real bytes, or a tag that stands for a page full of it.
 
 use core::fmt;
 
 /// The data of one page.
 ///
-/// `Hollow(tag)` *is* a page that repeats the eight bytes of `tag` from end to end, held without its bytes: simulated
-/// user data (tag 0 costs no memory at all), and in the crash laboratory a name that tells one write from another.
-/// Metadata is always `Bytes`.
+/// `Hollow(tag)` *is* a page that repeats the eight bytes of `tag` from end to end, held without its bytes. It is
+/// simulated user data (tag 0 costs no memory at all), and in the crash laboratory a name that distinguishes one write
+/// from another. Metadata is always `Bytes`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content<'a> {
     /// A page that repeats these eight bytes.

@@ -30,7 +30,7 @@ pub enum GeometryError {
     /// Number of blocks out of range.
     #[error("{blocks} blocks: must be from {least} (with this many dies) to {most} (page numbers have 32 bits)")]
     Blocks {
-        /// What was asked for.
+        /// The request.
         blocks: u64,
         /// The least that works, given the dies.
         least: u64,
@@ -40,9 +40,9 @@ pub enum GeometryError {
     /// Channels or dies out of range.
     #[error("{channels} channels of {dies} dies: channels must be from 1 to 256, dies per channel from 1 to 64")]
     Parallelism {
-        /// Channels asked for.
+        /// Requested channels.
         channels: u32,
-        /// Dies per channel asked for.
+        /// Requested dies per channel.
         dies: u32,
     },
 }

@@ -1,8 +1,9 @@
-//! NAND flash: geometry, typed addresses, the spare area, the [`Nand`] trait that every FTL of this project stands on,
-//! and [`SimNand`], a simulated chip set that enforces a chip's rules, keeps time by dies and channels and can be torn
-//! at any operation.
+//! NAND flash: the [`Nand`] trait that every FTL of this project stands on, and a simulated chip set.
 //!
-//! What this crate must not know: anything of logical structures, mappings or garbage collection. It is `no_std` with
+//! It has geometry, typed addresses and the spare area. [`SimNand`] enforces a chip's rules, keeps time by dies and
+//! channels, and can be torn at any operation.
+//!
+//! This crate must not depend on anything of logical structures, mappings or garbage collection. It is `no_std` with
 //! `alloc`; the feature `std` (on by default) only lets the CRC use the host's instructions.
 
 #![cfg_attr(not(feature = "std"), no_std)]

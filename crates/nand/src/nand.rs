@@ -5,9 +5,9 @@ use thiserror::Error;
 
 /// When an operation may start, and why it is done.
 ///
-/// `at` is a *promise about order*: the operation starts no earlier. An operation whose `at` is not earlier than the
-/// completion of another is safe from being seen without it after a power cut; two operations that may overlap may each
-/// be found done, undone or torn, whatever the order of the calls. Barriers are made of `at` and of nothing else.
+/// `at` is a *promise about order*: the operation starts no earlier. Let its `at` be not earlier than the completion of
+/// another. Then a power cut cannot leave its effect without that of the other. Two operations that may overlap may
+/// each be found done, undone or torn, whatever the order of the calls. Barriers are made of `at` and of nothing else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Op {
     /// Not before this moment.
@@ -36,7 +36,7 @@ pub enum PageRead<'a> {
         /// Bits that the chip's ECC has corrected.
         corrected: u32,
     },
-    /// All ones: nothing has been programmed here since the erase, as far as a read can tell.
+    /// All ones: nothing has been programmed here since the erase, as far as a read can show.
     Erased,
     /// ECC gave up, or the spare area's checksum does not fit.
     Unreadable,

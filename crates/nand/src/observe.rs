@@ -2,7 +2,7 @@
 
 use crate::{Block, Page, Purpose, Spare, Time};
 
-/// What was done, and where.
+/// The operation, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// A page was read.
@@ -28,11 +28,11 @@ pub struct Event {
     pub done: Time,
 }
 
-/// Somebody who listens to flash operations, in the order of the calls.
+/// A listener to flash operations, in the order of the calls.
 pub trait Observer: Send {
     /// An operation was done.
     fn observe(&mut self, event: &Event);
 
-    /// Right after [`observe`](Self::observe) of a program that has not failed: what the page's spare area says.
+    /// Right after [`observe`](Self::observe) of a program that has not failed: the page's spare area.
     fn programmed(&mut self, _page: Page, _spare: &Spare, _purpose: Purpose) {}
 }

@@ -1,4 +1,4 @@
-//! The spare (out-of-band) area: what is written beside every page, and how it stands in bytes.
+//! The spare (out-of-band) area: the metadata that is written beside every page, and how it stands in bytes.
 
 use thiserror::Error;
 
@@ -57,7 +57,7 @@ pub struct Spare {
     pub kind: Kind,
     /// The stream (open block) that the page was written to.
     pub stream: u8,
-    /// What the page is the content of: logical page, region, copy number, by kind.
+    /// The number of the page's content: logical page, region, copy number, by kind.
     pub key: u32,
     /// Order of contents over the whole drive, the host's and the FTL's own: larger is newer, and every copy preserves
     /// it. 48 bits. (Where each channel has an FTL of its own, this and `seq` are orders over a channel.)
@@ -66,7 +66,7 @@ pub struct Spare {
     pub seq: u64,
     /// [`Content::crc`](crate::Content::crc) of the data.
     pub data_crc: u32,
-    /// Room for the FTL; what it means is the FTL's business (say, an erase count on a block's first page).
+    /// Room for the FTL, which gives it a meaning (say, an erase count on a block's first page).
     pub aux: u32,
 }
 

@@ -28,7 +28,7 @@ impl Sub for OpCounts {
     }
 }
 
-/// What a channel has done since the chip was made.
+/// The operations of a channel since the chip was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChannelStats {
     /// Pages read for the host.
@@ -84,7 +84,7 @@ impl FlashStats {
         })
     }
 
-    /// What was done since `earlier` was taken.
+    /// The operations since `earlier` was taken.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut counts = self.counts;
         for (now, then) in counts.iter_mut().zip(&earlier.counts) {

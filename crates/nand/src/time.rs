@@ -49,7 +49,7 @@ pub struct Timing {
     pub transfer_spare_ns: u64,
 }
 
-/// The presets: name, what it is and where it comes from, times.
+/// The presets: name, description with source, times.
 pub const TIMINGS: &[(&str, &str, Timing)] = &[
     (
         "gecko",

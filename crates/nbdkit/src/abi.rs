@@ -1,10 +1,12 @@
-//! nbdkit's interface for plugins, version 2 (`nbdkit-plugin.h`), as far as it is used: the structure that describes
-//! the plugin, and functions that turn what C passes into what [`server`](crate::server) takes.
+//! nbdkit's interface for plugins, version 2 (`nbdkit-plugin.h`), as far as it is used.
 //!
-//! This is the one place of the workspace that holds `unsafe`: a C interface has no other way in. Everything that is
-//! relied on is nbdkit's documentation (`nbdkit-plugin(3)`): a handle is what `open` returned and lives until `close`;
-//! a buffer has `count` bytes for the length of the call; strings end with a zero byte. Nothing unwinds out of here:
-//! a panic in an `extern "C"` function ends the process, and those of an FTL are caught below.
+//! It is the structure that describes the plugin, and functions that turn C's arguments into those of
+//! [`server`](crate::server).
+//!
+//! This is the one place of the workspace that holds `unsafe`: a C interface has no other way in. It relies only on
+//! nbdkit's documentation (`nbdkit-plugin(3)`). A handle comes from `open` and lives until `close`. A buffer has
+//! `count` bytes for the length of the call. Strings end with a zero byte. Nothing unwinds out of here: a panic in an
+//! `extern "C"` function ends the process, and those of an FTL are caught below.
 
 #![allow(unsafe_code)]
 
@@ -197,12 +199,12 @@ extern "C" fn config_complete() -> c_int {
     told(server::config_complete())
 }
 
-/// Connections have threads of their own, and our own lock brings what they ask for in order. It is not slower than to
+/// Connections have threads of their own, and our own lock brings their requests in order. It is not slower than to
 /// have nbdkit do it (`docs/PERFORMANCE.md`).
 ///
-/// Where several threads answer on one connection, nbdkit 1.32 does not survive a client who goes away in the middle of a
-/// request, as one does who is killed: one thread finds that out and takes the socket away while another is about to
-/// answer, and an assertion ends the server (`raw_send_socket`, `sock >= 0`). So there is one, unless requests wait for
+/// With several threads on one connection, nbdkit 1.32 does not survive a client who goes away in the middle of a
+/// request, as a killed one does. One thread finds that out and takes the socket away while another is about to answer.
+/// Then an assertion ends the server (`raw_send_socket`, `sock >= 0`). So there is one thread, unless requests wait for
 /// simulated flash: there, those of a connection have to wait side by side.
 extern "C" fn thread_model() -> c_int {
     if server::requests_wait() { THREAD_MODEL_PARALLEL } else { THREAD_MODEL_SERIALIZE_REQUESTS }
@@ -254,7 +256,7 @@ extern "C" fn pread(handle: Handle, buffer: *mut c_void, count: u32, offset: u64
 }
 
 extern "C" fn pwrite(handle: Handle, buffer: *const c_void, count: u32, offset: u64, flags: u32) -> c_int {
-    // SAFETY: as in `pread`; nobody writes to it meanwhile.
+    // SAFETY: as in `pread`; there is no write to it meanwhile.
     let buffer = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), count as usize) };
     answered(server::request(|served| served.write(connection(handle), offset, buffer, flags & FLAG_FUA != 0)))
 }

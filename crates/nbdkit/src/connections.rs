@@ -1,14 +1,14 @@
 //! Dropping every connection at once, as clients see it when the drive's power fails.
 //!
-//! nbdkit 1.32 offers a plugin no way to do that (`nbdkit_disconnect`, of later versions, ends the one connection that a
-//! request came on). So this looks through the process's descriptors for sockets that are connected and whose own
-//! address is the one that clients connect to, and takes the client's end away from them.
+//! nbdkit 1.32 offers a plugin no way to do that. (`nbdkit_disconnect`, of later versions, ends the one connection that
+//! a request came on.) So this looks through the process's descriptors for connected sockets whose own address is the
+//! one that clients connect to. It takes the client's end away from them.
 //!
-//! To shut such a socket down is not enough where several threads answer on a connection (`--realtime`): where one meets
-//! the error while another waits for its turn to answer, an assertion ends the server (`raw_send_socket`, `sock >= 0`).
-//! So the descriptor becomes another socket, with somebody who says no more and takes whatever is sent: nbdkit finds
-//! that its client has gone, nothing that it still answers is an error, and it closes the descriptor as usual. An answer
-//! that is being sent meanwhile goes to its client, who is owed it, to the end.
+//! To shut such a socket down is not enough where several threads answer on a connection (`--realtime`). One may meet
+//! the error while another waits for its turn to answer. Then an assertion ends the server (`raw_send_socket`, `sock >=
+//! 0`). So the descriptor becomes another socket, whose peer sends nothing more and takes whatever is sent. nbdkit
+//! finds that its client has gone, and no further answer is an error. It closes the descriptor as usual. An answer that
+//! is being sent meanwhile goes to its client, to the end: the client has a right to it.
 
 #![allow(unsafe_code)]
 
@@ -34,9 +34,10 @@ pub(crate) fn drop_all(address: &Address<'_>) {
     let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return };
     for entry in descriptors.flatten() {
         let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok()) else { continue };
-        // SAFETY: the descriptor is nbdkit's, and is never closed here. It may be closed meanwhile: then nothing comes
-        // of asking what it is. Were it another one by now, opened in the moment since it was asked, that one would be
-        // dropped: a client who has just come, or one of the control socket; the drive's own files are open throughout.
+        // SAFETY: the descriptor is nbdkit's, and is never closed here. It may be closed meanwhile: then the queries
+        // about it fail. Were it another one by now, opened in the moment since the query, that one would be dropped.
+        // It could be that of a client who has just come, or one of the control socket; the drive's own files are open
+        // throughout.
         let mut descriptor = ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
         if getpeername(&*descriptor).is_ok() && getsockname(&*descriptor).is_ok_and(|own| is(&own, address)) {
             drop_one(&mut descriptor);
@@ -52,14 +53,14 @@ fn drop_one(descriptor: &mut OwnedFd) {
         Ok(client)
     });
     match replaced {
-        // Whoever waits for requests wakes up; the connection ends with the last one who still has a hand on it.
+        // Threads that wait for requests wake up; the connection ends when the last of its descriptors is closed.
         Ok(client) => drop(shutdown(&client, Shutdown::Read)),
         // Without a descriptor or a thread to spare.
         Err(_) => drop(shutdown(&*descriptor, Shutdown::Both)),
     }
 }
 
-/// A socket with somebody at its other end who says nothing, and takes everything until it is closed.
+/// A socket whose other end sends nothing, and takes everything until it is closed.
 fn nobody() -> std::io::Result<UnixStream> {
     let (nobody, mut other) = UnixStream::pair()?;
     other.shutdown(std::net::Shutdown::Write)?;

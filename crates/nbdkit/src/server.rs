@@ -1,4 +1,4 @@
-//! What the plugin does when nbdkit calls it: parameters, opening, threads, requests, the end.
+//! The plugin's answers to nbdkit's calls: parameters, opening, threads, requests, the end.
 
 use crate::abi;
 use crate::connections::{Address, drop_all};
@@ -16,19 +16,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What nbdkit is told: done, or why not.
+/// The answer to nbdkit: done, or why not.
 pub(crate) type Told = Result<(), String>;
 
 /// How long requests in progress are waited for at the end. Clients that stay are dropped then.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 const DRAIN_STEP: Duration = Duration::from_millis(50);
 
-/// Exit code for what was asked for and cannot be.
+/// Exit code for a request that cannot be.
 const EXIT_INPUT: u8 = 2;
 
 static OPTIONS: Mutex<Option<Options>> = Mutex::new(None);
 static SERVED: OnceLock<Served> = OnceLock::new();
-/// Standard output as it was: nbdkit puts another in its place before anybody can connect.
+/// Standard output as it was: nbdkit puts another in its place before the first client can connect.
 static STDOUT: OnceLock<File> = OnceLock::new();
 static SIGNALS: Mutex<Option<Handle>> = Mutex::new(None);
 /// Where the page will be, before there are threads; then the page.
@@ -40,7 +40,7 @@ fn with_options<T>(work: impl FnOnce(&mut Options) -> T) -> T {
     work(OPTIONS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
-/// A line for whoever runs the server. Where stderr is closed there is nobody to tell.
+/// A line for the operator of the server. Where stderr is closed it is dropped.
 fn log(line: &str) {
     let _ = writeln!(std::io::stderr(), "phelsuma: {line}");
 }
@@ -73,7 +73,7 @@ pub(crate) fn requests_wait() -> bool {
     with_options(|options| options.serving.realtime.is_some())
 }
 
-/// What the plugin does for the drive.
+/// The plugin's services for the drive.
 struct Plugin {
     socket: Option<PathBuf>,
     port: Option<u16>,
@@ -113,16 +113,16 @@ fn remove(sockets: [&Option<PathBuf>; 2]) {
     }
 }
 
-/// Opens the drive. What is wrong ends the process here, with its own exit code.
+/// Opens the drive. An error ends the process here, with its own exit code.
 pub(crate) fn get_ready() -> Told {
-    // A file that may not grow any further is an error of a write, as on a disk that is full, and no end of the process.
+    // A file that may not grow any further is an error of a write, as on a full disk. It must not end the process.
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|error| error.to_string())?;
     let options = with_options(|options| options.clone());
     if let Ok(stdout) = std::io::stdout().as_fd().try_clone_to_owned() {
         let _ = STDOUT.set(stdout.into());
     }
     if let Some(address) = options.http {
-        // Before anything else is opened: a port that somebody has is no reason to touch the drive.
+        // Before anything else is opened: a port in use is no reason to touch the drive.
         match Page::bind(address) {
             Ok(page) => *PAGE.lock().unwrap_or_else(PoisonError::into_inner) = Some(page),
             Err(error) => {
@@ -198,7 +198,7 @@ pub(crate) fn after_fork() -> Told {
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
     }
     if let (Some(uri), Some(mut stdout)) = (&options.uri, STDOUT.get()) {
-        // Where stdout is closed, nobody wants to know.
+        // Where stdout is closed, the line is not wanted.
         let _ = stdout.write_all(ready(served, uri, url.as_deref(), &options).as_bytes());
     }
     Ok(())
@@ -210,8 +210,8 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Told {
     Ok(())
 }
 
-/// nbdkit has been told to end. It takes no more requests, but waits for clients to go; those that do not are dropped
-/// once what they have asked is answered.
+/// nbdkit is to end. It takes no more requests, but waits for clients to go. Those that do not are dropped once their
+/// requests are answered.
 fn drain(served: &Served, plugin: &Plugin) {
     let begun = Instant::now();
     while served.in_progress() > 0 && begun.elapsed() < DRAIN_MAX {
@@ -224,7 +224,7 @@ fn drain(served: &Served, plugin: &Plugin) {
     }
 }
 
-/// What is served, and how to connect.
+/// The served drive, and how to connect.
 fn ready(served: &Served, uri: &str, url: Option<&str>, options: &Options) -> String {
     let mut text = format!("{}\n{uri}\n", served.about());
     for (what, command) in [

@@ -1,4 +1,4 @@
-//! What is said of what cannot be: one line, of what is wrong, where, and what would be right.
+//! The message of a refusal: one line with the error, where it is, and what would be right.
 
 use phelsuma_drive::RunError;
 use phelsuma_ftl::{ConfigError, Preset, parameters};

@@ -75,7 +75,9 @@ impl FormatArgs {
             ("--strict", self.strict),
         ];
         match given.iter().find(|(_, given)| *given) {
-            Some((option, _)) => Err(Failure::Input(format!("{option} is an option of traces, and this is a workload"))),
+            Some((option, _)) => {
+                Err(Failure::Input(format!("{option} is an option of traces, and this is a workload")))
+            }
             None => Ok(()),
         }
     }
@@ -83,7 +85,8 @@ impl FormatArgs {
 
 /// Two ends of a range.
 fn ends(text: &str) -> Result<(&str, &str), String> {
-    text.split_once("..").ok_or_else(|| format!("'{text}' is no range; FROM..TO would be right, one of them may be empty"))
+    text.split_once("..")
+        .ok_or_else(|| format!("'{text}' is no range; FROM..TO would be right, one of them may be empty"))
 }
 
 /// A range of seconds, in nanoseconds.

@@ -1,7 +1,8 @@
-//! What a drive and a run are in the words of the command: options, what they come to, and what is said of those that
-//! cannot be. Whoever takes these words, be it the command or the Python module, comes to the same run.
+//! A drive and a run in the words of the command: options, their meaning, and the messages of refusals.
 //!
-//! What this crate must not know: terminals, progress bars, how a result is shown.
+//! The command and the Python module both take these words, and come to the same run.
+//!
+//! This crate must not depend on terminals, progress bars, or how a result is shown.
 
 mod compare;
 mod count;

@@ -7,12 +7,12 @@ use phelsuma_nand::Geometry;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Does all of these, each with a name for its progress and its errors, as many at a time as were asked for, or as
-/// there are cores and as fit the memory; what they give, in the same order. `reporter` is told how far the run of a
-/// number in `runs` has come; with false all are stopped. `ended` is told the number of each run that has ended.
+/// Does all of these, each with a name for its progress and its errors. As many run at a time as were requested, or as
+/// there are cores and as fit the memory. The results are in the same order. `reporter` gets the progress of the run of
+/// a number in `runs`; with false all are stopped. `ended` gets the number of each run that has ended.
 ///
 /// # Errors
-/// What went wrong with the first of them for which something did; the others are stopped then.
+/// The error of the first of them that has one; the others are stopped then.
 pub fn run_all(
     runs: &[(String, RunConfig)],
     geometry: &Geometry,

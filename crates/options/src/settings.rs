@@ -1,4 +1,4 @@
-//! `--set` and `--cache`: what is changed of FTLs, of each as far as it has the parts.
+//! `--set` and `--cache`: changes of FTLs, of each as far as it has the parts.
 
 use crate::count::count;
 use crate::failure::{Failure, Outcome};

@@ -1,4 +1,4 @@
-//! What is answered to a request: from what was seen last, and without the drive's lock.
+//! The answers to requests: from the latest look at the drive, and without the drive's lock.
 
 use crate::looker::{Looker, Seen};
 use crate::state::About;
@@ -25,7 +25,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What is the same whatever the drive does.
+/// The answers that never change.
 const ASSETS: [(&str, &str, &str); 5] = [
     ("/", HTML, include_str!("assets/index.html")),
     ("/page.css", STYLE, include_str!("assets/page.css")),
@@ -61,7 +61,7 @@ impl Answers {
             return answer;
         }
         if self.loopback_only && !names_this_machine(request.headers()) {
-            // A page of somebody else whose name was made to point here (DNS rebinding).
+            // A page of another site whose name was made to point here (DNS rebinding).
             return plain(
                 StatusCode::FORBIDDEN,
                 "this is served to localhost alone, under that name or as an address\n",
@@ -112,7 +112,7 @@ impl Answers {
     }
 }
 
-/// How many cells of a map are asked for.
+/// How many cells of a map are requested.
 fn cells(query: Option<&str>) -> Option<u32> {
     match query {
         None => Some(map::CELLS_DEFAULT),
@@ -120,7 +120,7 @@ fn cells(query: Option<&str>) -> Option<u32> {
     }
 }
 
-/// Whether a request was made to this machine by its address or as localhost, whatever the port.
+/// Whether a request was made to this machine by its address or as localhost, at any port.
 fn names_this_machine(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = match host.strip_prefix('[') {

@@ -1,4 +1,4 @@
-//! The blocks of a drive, and what has become of them since they were looked at before.
+//! The blocks of a drive, and their changes since the look before.
 
 use phelsuma_ftl::BlockState;
 use phelsuma_nand::Kind;
@@ -10,7 +10,7 @@ const BARS_MAX: u32 = 32;
 /// Looks for which a block that was emptied is shown as such.
 pub(crate) const RECENT_LOOKS: u8 = 4;
 
-/// What a block is shown as. The numbers are those of the map.
+/// The state that a block is shown in. The numbers are those of the map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Shown {
@@ -116,7 +116,7 @@ pub(crate) struct Blocks {
     pub(crate) recent: Vec<u8>,
     /// Those that were emptied since they were looked at before.
     pub(crate) emptied: u32,
-    /// By the number of what they are shown as.
+    /// By the number of their state.
     pub(crate) of_kind: [OfKind; Shown::ALL.len()],
     pub(crate) wear: Wear,
     pub(crate) bars: Vec<Bar>,
@@ -154,7 +154,7 @@ impl Blocks {
     }
 }
 
-/// Whether what was in a block is gone: it was in use and is not, or it was erased for something else.
+/// Whether the content of a block is gone: it was in use and is not, or it was erased for something else.
 fn was_emptied(then: &BlockSeen, now: &BlockSeen) -> bool {
     let in_use = |block: &BlockSeen| matches!(block.look.state, BlockState::Open | BlockState::Written);
     let erases = now.erases.saturating_sub(then.erases);

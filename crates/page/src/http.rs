@@ -16,7 +16,7 @@ const CONNECTIONS_MAX: usize = 32;
 /// Bytes of a request, and headers in it.
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 64;
-/// Who has not asked until then is not answered.
+/// A client that has sent no request until then gets no answer.
 const ASK_MAX: Duration = Duration::from_secs(5);
 /// Who has not got the answer until then does not get the rest.
 const CONNECTION_MAX: Duration = Duration::from_secs(20);
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(crate) async fn serve(listener: TcpListener, answers: Arc<Answers>, stopped: oneshot::Receiver<()>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     tokio::spawn(accept(listener, answers));
-    // What is left of connections goes with the runtime. Whoever holds the other end may be gone: that is a stop, too.
+    // The remaining connections go with the runtime. The owner of the other end may be gone: that is a stop, too.
     let _ = stopped.await;
 }
 
@@ -49,7 +49,7 @@ async fn accept(listener: tokio::net::TcpListener, answers: Arc<Answers>) {
     }
 }
 
-/// One request and its answer. A body is not read, and what is no HTTP gets what hyper has for that.
+/// One request and its answer. A body is not read, and for a request that is no HTTP hyper has an answer.
 async fn connection(stream: TcpStream, answers: &Answers) {
     let service = service_fn(async |request| Ok::<_, Infallible>(answers.answer(&request).await));
     let _ = http1::Builder::new()

@@ -1,9 +1,11 @@
-//! A page that shows a drive at work while it is served, and the same for programs: as JSON, as a map of its blocks, and
-//! in the text format of Prometheus. `docs/reference/page.md` has the paths.
+//! A page that shows a drive at work while it is served, and the same for programs.
 //!
-//! Two threads, whatever the number of clients: one looks at the drive (`looker`), and the other answers (`http`) with
-//! what was seen last. Answering never takes the drive's lock, and looking is done only while somebody asks, so many
-//! times a second at the most.
+//! Programs get JSON, a map of the drive's blocks, and the text format of Prometheus. `docs/reference/page.md` has the
+//! paths.
+//!
+//! There are two threads, whatever the number of clients. One looks at the drive (`looker`), and the other answers
+//! (`http`) from the latest look. Answering never takes the drive's lock. Looking is done only while there are
+//! requests, so many times a second at the most.
 
 mod answers;
 mod blocks;
@@ -25,7 +27,7 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use tokio::sync::oneshot;
 
-/// A page that nobody can look at yet: its address is taken, and nothing runs.
+/// A page that cannot be visited yet: its address is taken, and nothing runs.
 pub struct Page {
     listener: TcpListener,
     address: SocketAddr,
@@ -35,7 +37,7 @@ impl Page {
     /// Takes an address; port 0 is any that is free.
     ///
     /// # Errors
-    /// What the machine says: somebody has the port already, or there is no such address.
+    /// The system's message: the port is in use, or there is no such address.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -51,7 +53,7 @@ impl Page {
     /// Shows `served` from now on. To be called where threads stay: after a process has forked.
     ///
     /// # Errors
-    /// What the machine says: there is no thread to be had.
+    /// The system's error: there is no thread to be had.
     pub fn start<S>(self, served: S) -> io::Result<Running>
     where
         S: Borrow<Served> + Clone + Send + Sync + 'static,
@@ -61,7 +63,7 @@ impl Page {
         let live = served.clone();
         let answers =
             Answers::new(Arc::clone(&looker), about, self.address, move || Borrow::<Served>::borrow(&live).state());
-        // What can fail is done here, where it is heard of.
+        // What can fail is done here, where its error is reported.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let (stop, stopped) = oneshot::channel();
         let seeing = Arc::clone(&looker);

@@ -1,4 +1,4 @@
-//! The thread that looks at the drive, so that the others need not: while somebody wants to know, twice a second.
+//! The thread that looks at the drive, so that the others need not: twice a second, while there are requests.
 
 use crate::blocks::Blocks;
 use phelsuma_serve::device::{Look, Served};
@@ -10,14 +10,14 @@ use tokio::sync::watch;
 pub(crate) const EVERY: Duration = Duration::from_millis(500);
 /// A look that takes long is not taken more often than this share of the time, one in so many.
 const SHARE: u32 = 20;
-/// How long somebody who has asked may ask again.
+/// How long after a request another one is expected.
 const WANTED_FOR: Duration = Duration::from_secs(3);
-/// What was seen longer ago is not shown before it was looked for again.
+/// An older look is not shown before a new one was tried.
 const FRESH: Duration = Duration::from_millis(1500);
 /// How long a new look is waited for; then the one before does.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What was seen of a drive at a moment.
+/// A look at a drive at a moment.
 #[derive(Clone)]
 pub(crate) struct Seen {
     /// Looks until then, this one included.
@@ -29,14 +29,14 @@ pub(crate) struct Seen {
     pub(crate) blocks: Option<Arc<Blocks>>,
 }
 
-/// Who wants to know.
+/// Until when a look is wanted, and whether to stop.
 #[derive(Default)]
 struct Wanted {
     until: Option<Instant>,
     stop: bool,
 }
 
-/// What the looking thread and those that answer share.
+/// The state that the looking thread and those that answer share.
 pub(crate) struct Looker {
     wanted: Mutex<Wanted>,
     knock: Condvar,
@@ -56,7 +56,7 @@ impl Looker {
         self.knock.notify_all();
     }
 
-    /// Looks whenever somebody wants to know, until it is stopped.
+    /// Looks whenever there are requests, until it is stopped.
     pub(crate) fn look(&self, served: &Served) {
         let (mut number, mut due) = (0, Instant::now());
         while self.wait_until_wanted(due) {
@@ -71,7 +71,7 @@ impl Looker {
         }
     }
 
-    /// Waits until somebody wants to know and the time has come. Whether that is still to be.
+    /// Waits until there is a request and the time has come. False if it was stopped.
     fn wait_until_wanted(&self, due: Instant) -> bool {
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -87,7 +87,7 @@ impl Looker {
         }
     }
 
-    /// What was seen last, and not long ago; where the drive does not let anybody look (`busy`), however long ago.
+    /// The latest look, if it is recent. While the drive allows no look (`busy`), the latest of any age.
     pub(crate) async fn seen(&self, busy: bool) -> Option<Arc<Seen>> {
         let mut seen = self.seen.subscribe();
         {

@@ -1,4 +1,4 @@
-//! What was seen of a drive in the text format of Prometheus (version 0.0.4).
+//! The latest look at a drive in the text format of Prometheus (version 0.0.4).
 //!
 //! `docs/reference/page.md` names the metrics.
 
@@ -8,7 +8,7 @@ use crate::state::About;
 use phelsuma_serve::device::State;
 use std::fmt::Write;
 
-/// What is sent as.
+/// The media type of the text.
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The text so far. Writing to it does not fail.
@@ -45,7 +45,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// What was seen; the state is that of now.
+/// The latest look; the state is that of now.
 pub(crate) fn text(about: &About, seen: &Seen, state: State) -> String {
     let mut text = Text(String::with_capacity(16 << 10));
     let look = &seen.look;

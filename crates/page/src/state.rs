@@ -1,4 +1,4 @@
-//! What was seen of a drive, as JSON: `phelsuma.served/1`. `docs/JSON.md` has every key.
+//! The latest look at a drive, as JSON: `phelsuma.served/1`. `docs/JSON.md` has every key.
 
 use crate::blocks::{Blocks, Shown};
 use crate::looker::Seen;
@@ -44,8 +44,8 @@ impl About {
     }
 }
 
-/// Looks at a drive and says what there is, as the page's `/state.json` does. It is looked at twice, so that what has
-/// changed between two looks is there.
+/// Looks at a drive and reports it, as the page's `/state.json` does. It is looked at twice, so that changes between
+/// two looks are there.
 pub fn state_json(served: &Served) -> Value {
     let before = Blocks::look(served, None);
     let look = served.look();
@@ -54,7 +54,7 @@ pub fn state_json(served: &Served) -> Value {
     json(&About::of(served), &seen, served.state())
 }
 
-/// What was seen; the state is that of now.
+/// The latest look; the state is that of now.
 pub(crate) fn json(about: &About, seen: &Seen, state: State) -> Value {
     let look = &seen.look;
     let requests = &look.requests;

@@ -5,7 +5,7 @@ use numpy::{Element, PyReadonlyArray1};
 use phelsuma_options::Failure;
 use pyo3::prelude::*;
 
-/// The values of an array, copied: somebody else may write into it while the engine works.
+/// The values of an array, copied: another thread may write into it while the engine works.
 ///
 /// # Errors
 /// It is not contiguous.

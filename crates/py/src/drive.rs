@@ -1,4 +1,4 @@
-//! A drive that is asked step by step.
+//! A drive that is driven step by step.
 
 use crate::columns::{copied, length};
 use crate::errors::raised;

@@ -1,4 +1,4 @@
-//! What the command would say in a line and end with 1 or 2, as exceptions.
+//! The command's errors, which end it with a line and 1 or 2, as exceptions.
 
 use phelsuma_options::{Failure, one_line};
 use pyo3::PyErr;

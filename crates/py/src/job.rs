@@ -1,9 +1,9 @@
-//! The engine at work, on threads of its own: Python goes on, hears of progress, and can interrupt.
+//! The engine at work, on threads of its own: Python goes on, gets progress, and can interrupt.
 //!
-//! The thread that asked waits without the GIL and looks up ten times and more a second: it tells of progress, and asks
-//! Python whether there are signals. Where there are, the engine is told to stop, and is waited for no longer: it stops
-//! by itself at its next look at the clock, of which what it has no end of (a trace being read for the first time) may
-//! have none for a while.
+//! The calling thread waits without the GIL and wakes ten times and more a second. Then it reports progress, and checks
+//! Python for signals. If there are any, it stops the engine, and waits for it no longer. The engine stops by itself at
+//! its next look at the clock. Work of unknown length (a trace being read for the first time) may have no such look for
+//! a while.
 
 use crate::errors::raised;
 use phelsuma_drive::Progress;
@@ -20,7 +20,7 @@ pub(crate) const BETWEEN_LOOKS: Duration = Duration::from_millis(40);
 /// How far something is, by name: phase, done, of how many; none once it has ended.
 type HowFar = (String, Option<(&'static str, u64, Option<u64>)>);
 
-/// What the engine tells whoever waits.
+/// What the engine sends to the waiting thread.
 #[derive(Clone, Default)]
 pub(crate) struct Watch {
     stopped: Arc<AtomicBool>,
@@ -67,11 +67,11 @@ pub(crate) fn done<T: Send + 'static>(
     let (said, heard) = channel();
     let of_worker = watch.clone();
     let spawned = std::thread::Builder::new().name("phelsuma".into()).spawn(move || {
-        // Nobody hears it where a signal came first.
+        // The receiver is gone where a signal came first.
         let _ = said.send(work(&of_worker));
     });
     spawned.map_err(|error| raised(Failure::Failed(format!("no thread: {error}"))))?;
-    // The receiver is lent to whoever waits without the GIL.
+    // The receiver is lent to the thread that waits without the GIL.
     let heard = Mutex::new(heard);
     loop {
         let next = py.detach(|| heard.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(BETWEEN_LOOKS));

@@ -1,8 +1,9 @@
-//! The Python module `phelsuma._engine`: what the package `phelsuma` calls. Words are those of the command and go the
-//! way that they go there (`phelsuma-options`); results are the JSON that the command prints, of which the package
-//! makes typed objects; columns are NumPy's, copied once.
+//! The Python module `phelsuma._engine`, which the package `phelsuma` calls.
 //!
-//! What this crate must not know: how results are shown.
+//! Words are those of the command and go the way that they go there (`phelsuma-options`). Results are the JSON that the
+//! command prints; the package makes typed objects of it. Columns are NumPy's, copied once.
+//!
+//! This crate must not contain how results are shown.
 
 mod columns;
 mod drive;

@@ -15,7 +15,7 @@ pub(crate) struct Room {
 
 impl Room {
     /// Takes so many bytes as soon as they fit `most` beside what others have taken, or the machine's memory where that
-    /// is none. Where nobody else has any they always do: what is too large for the machine is refused elsewhere.
+    /// is none. Without others they always do: what is too large for the machine is refused elsewhere.
     ///
     /// # Errors
     /// It was stopped while it waited.

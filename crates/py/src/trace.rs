@@ -1,4 +1,4 @@
-//! Traces and workloads: what is in them, as columns and as figures.
+//! Traces and workloads: their content, as columns and as figures.
 
 use crate::columns::copied;
 use crate::errors::raised;

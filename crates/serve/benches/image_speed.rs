@@ -1,4 +1,5 @@
-//! How fast a drive in an image is, and how often it needs an `fdatasync`: fills a drive, then writes it over at random.
+//! How fast a drive in an image is, and how often it needs an `fdatasync`: fills a drive, then writes it over at
+//! random.
 //!
 //! `cargo bench -p phelsuma-serve --bench image_speed -- FOLDER [FTL [MIB [flush|process [FLUSH_EACH]]]]`
 

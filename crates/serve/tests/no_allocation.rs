@@ -1,4 +1,4 @@
-//! A device allocates nothing for a request: what is allocated is the FTL's and the flash's.
+//! A device allocates nothing for a request: all allocations are the FTL's and the flash's.
 
 // A global allocator that counts has no other way.
 #![allow(unsafe_code, clippy::unwrap_used)]

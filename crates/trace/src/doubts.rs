@@ -40,7 +40,8 @@ fn left_out(noted: &Noted) -> Vec<String> {
         warnings.push(format!("split: {} requests over 1 GiB, into pieces of 1 GiB", noted.split));
     }
     if noted.extra_columns > 0 {
-        warnings.push(format!("columns after the format's last one are passed over in {} records", noted.extra_columns));
+        warnings
+            .push(format!("columns after the format's last one are passed over in {} records", noted.extra_columns));
     }
     warnings
 }

@@ -1,5 +1,4 @@
-//! What can go wrong with a trace: one clear line each, saying what is wrong, where, and what would
-//! be right.
+//! Errors of a trace: one clear line each, with the error, its place, and what would be right.
 
 use std::io;
 use std::sync::Arc;
@@ -15,9 +14,9 @@ pub enum TraceError {
     Io {
         /// The file's name as it was given.
         file: Arc<str>,
-        /// What was being done, with the place where one is known.
+        /// The operation, with the place where one is known.
         what: String,
-        /// What the operating system or the decompressor said.
+        /// The error of the operating system or the decompressor.
         source: io::Error,
     },
     /// Something about the file as a whole: empty, a directory, no known format, over a limit.
@@ -25,7 +24,7 @@ pub enum TraceError {
     File {
         /// The file's name as it was given.
         file: Arc<str>,
-        /// What is wrong and what would be right.
+        /// The error and what would be right.
         what: String,
     },
     /// A line of a text format that can neither be read nor be skipped safely.
@@ -35,7 +34,7 @@ pub enum TraceError {
         file: Arc<str>,
         /// Line number, from 1.
         line: u64,
-        /// What is wrong and what would be right.
+        /// The error and what would be right.
         what: String,
     },
     /// A record of a binary format that can neither be read nor be skipped safely.
@@ -47,7 +46,7 @@ pub enum TraceError {
         record: u64,
         /// Offset of the record in the decompressed file, in bytes.
         byte: u64,
-        /// What is wrong and what would be right.
+        /// The error and what would be right.
         what: String,
     },
     /// An option that cannot be: an unknown format name, an impossible page size.
@@ -58,7 +57,7 @@ pub enum TraceError {
     Unwritable {
         /// Request number in the output, from 1.
         request: u64,
-        /// What is wrong and what would be right.
+        /// The error and what would be right.
         what: String,
     },
     /// A request earlier than what was written as the begin of a trace.

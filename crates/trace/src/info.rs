@@ -1,9 +1,12 @@
-//! What is in a trace, or what a workload asks: one streaming pass, everything counted in pages and bytes.
+//! The content of a trace, or the requests of a workload: one streaming pass, everything counted in pages and bytes.
 //!
-//! Memory: 17 bytes per slot of a hash table that holds every page ever *written*, which is 20 to 39
-//! bytes per unique written page (half as much again for a moment when a table grows); 16 bytes per run
-//! of neighbouring pages for what is read or written; 16 bytes for each of at most 65,536 distinct
-//! request sizes. Over [`UNIQUE_PAGES_MAX`] written pages the pass stops with an error.
+//! Memory:
+//! - 17 bytes per slot of a hash table that holds every page ever *written*. That is 20 to 39 bytes per unique written
+//!   page (half as much again for a moment when a table grows);
+//! - 16 bytes per run of neighbouring pages that are read or written;
+//! - 16 bytes for each of at most 65,536 distinct request sizes.
+//!
+//! Over [`UNIQUE_PAGES_MAX`] written pages the pass stops with an error.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +71,7 @@ pub struct TraceInfo {
     pub unique_pages_written: u64,
     /// Different pages read or written.
     pub unique_pages: u64,
-    /// Pages of the drive that a workload asks; of a trace, the fewest that hold it, which are `unique_pages`.
+    /// Pages of the drive that a workload is for. Of a trace, the fewest that hold it, which are `unique_pages`.
     pub logical_pages: u64,
     /// `unique_pages_written` in bytes.
     pub written_footprint_bytes: u64,
@@ -104,7 +107,7 @@ pub struct TraceInfo {
     pub write_updates: Vec<UpdateShare>,
     /// How long written pages live.
     pub lifetimes: Lifetimes,
-    /// What the reader skipped.
+    /// Records that the reader skipped.
     pub skipped: Skipped,
     /// What was read; none of a workload.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +147,7 @@ struct DeviceState {
     last_write_end: Option<u64>,
     /// Page → how many pages had been written before its latest write, or [`TRIMMED`].
     written: HashMap<u64, u64>,
-    /// Of these, how many hold what was written last.
+    /// Of these, how many hold the last data of their page.
     live: u64,
 }
 
@@ -200,15 +203,15 @@ pub struct WorkloadExtent {
     pub logical_pages: u64,
     /// Seed of the workload.
     pub seed: u64,
-    /// Stop at the request with which so many pages are written, or touched by a workload that writes none; none are all
-    /// of a workload that ends, and four times the drive of one that does not.
+    /// Stop at the request with which so many pages are written, or touched by a workload that writes none. Without a
+    /// number these are all of a workload that ends, and four times the drive of one that does not.
     pub pages_written: Option<u64>,
 }
 
-/// Drives written by an endless workload, if nobody says otherwise.
+/// Drives written by an endless workload, by default.
 const DRIVES_WRITTEN: u64 = 4;
 
-/// What has been seen so far.
+/// The counts so far.
 struct Tally {
     page_bytes: u32,
     requests: u64,
@@ -239,8 +242,8 @@ impl TraceInfo {
         Ok(tally.summary(trace.name(), Some(trace), logical_pages))
     }
 
-    /// Counts what a workload asks. Pages are whole: a request that covers a page in part counts as covering it in full,
-    /// as [`generate`](crate::workload::generate()) writes it.
+    /// Counts the requests of a workload. Pages are whole: a request that covers a page in part counts as covering it
+    /// in full, as [`generate`](crate::workload::generate()) writes it.
     ///
     /// # Errors
     /// The workload cannot run on such a drive, or a limit on memory is reached.

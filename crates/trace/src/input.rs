@@ -81,7 +81,8 @@ pub(crate) fn left_beside(path: &Path, paths: &[PathBuf]) -> Option<String> {
     let (stem, cpu) = path.to_str()?.rsplit_once(".blktrace.")?;
     cpu.parse::<u32>().ok()?;
     let others = blktrace_siblings(Path::new(stem)).into_iter().filter(|other| !paths.contains(other)).count();
-    (others > 0).then(|| format!("{others} more files of the same recording lie beside it: {stem} stands for all of them"))
+    (others > 0)
+        .then(|| format!("{others} more files of the same recording lie beside it: {stem} stands for all of them"))
 }
 
 fn blktrace_siblings(stem: &Path) -> Vec<PathBuf> {
@@ -120,7 +121,7 @@ fn unzstd(_: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
     Err(without_zstd())
 }
 
-/// What a build without zstd says of it.
+/// The error of a build without zstd.
 #[cfg(not(feature = "zstd"))]
 pub(crate) fn without_zstd() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "zstd is not part of this build")
@@ -137,7 +138,7 @@ fn peek(mut stream: Box<dyn BufRead + Send>, count: usize) -> Peeked {
     }
 }
 
-/// A decompressor whose errors say what they mean for the file.
+/// A decompressor whose errors say their meaning for the file.
 struct Named<D> {
     decoder: D,
     kind: &'static str,

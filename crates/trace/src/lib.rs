@@ -1,8 +1,8 @@
 //! Block traces and synthetic workloads.
 //!
-//! A *trace* is a file that recorded what a host asked of its drives; a *workload* is a seeded sequence of
-//! requests, drawn from a distribution or made by files on a volume. Both end as a [`Source`] of
-//! [`PageRequest`]s, which is all that a drive needs to know about either.
+//! A *trace* is a file that recorded a host's requests to its drives. A *workload* is a seeded sequence of requests,
+//! drawn from a distribution or made by files on a volume. Both end as a [`Source`] of [`PageRequest`]s, which is all
+//! that a drive needs of either.
 //!
 //! ```text
 //! TraceFile (bytes → Request) → PageSource (fold: Request → PageRequest) ┐
@@ -32,11 +32,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing here trusts its input: readers stream, bound every line and record, count what they skip
-//! by reason, and stop with file and line where skipping would be guessing.
+//! Nothing here trusts its input. Readers stream, bound every line and record, and count what they skip by reason.
+//! Where skipping would be guessing they stop with file and line.
 
 #![forbid(unsafe_code)]
-// Nothing may panic on what it reads.
+// Nothing may panic on its input.
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::string_slice))]
 
 mod doubts;

@@ -1,27 +1,29 @@
-//! A trace whose requests are in memory, as columns; and where a trace comes from, be it that or a file.
+//! A trace whose requests are in memory, as columns.
+//!
+//! Also the choice of where a trace comes from, be it that or a file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::TraceError;
+use crate::filter::unusable;
 use crate::format::{Format, Record, Records, TimeUnit};
 use crate::input::printable;
-use crate::filter::unusable;
+use crate::noted::Noted;
 use crate::reader::{OpenOptions, SIZE_BYTES_MAX, TraceFile};
 use crate::report::FileRead;
 use crate::request::Op;
-use crate::noted::Noted;
 
-/// Requests as columns of the same length; what is absent is 0 throughout.
+/// Requests as columns of the same length; an absent column is 0 throughout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// What is asked, as [`Op::code`].
+    /// The operations, as [`Op::code`].
     pub op: Vec<u8>,
     /// First byte; of no account for a flush.
     pub offset_bytes: Vec<u64>,
     /// Length in bytes; of no account for a flush.
     pub size_bytes: Vec<u64>,
-    /// Time in nanoseconds, in whatever epoch.
+    /// Time in nanoseconds, in any epoch.
     pub time_ns: Option<Vec<u64>>,
     /// Which drive.
     pub device: Option<Vec<u32>>,
@@ -115,7 +117,7 @@ impl Records for Rows {
     }
 }
 
-/// Where a trace comes from. Whoever needs it several times opens it as often.
+/// Where a trace comes from. To use it several times, open it as often.
 #[derive(Clone, Debug)]
 pub enum TraceOrigin {
     /// Files, merged by time where they are several.

@@ -2,7 +2,7 @@
 
 use crate::error::excerpt;
 
-/// What is wrong with a line.
+/// The error of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Flaw {
     /// It is not of the format's shape: wrong columns, words where numbers belong. Before the first
@@ -37,7 +37,8 @@ pub(crate) fn is_heading(line: &[u8], names: &str) -> bool {
     if line.first().is_none_or(u8::is_ascii_digit) {
         return false;
     }
-    let found = line.split(|byte| matches!(byte, b',' | b';' | b'\t')).map(|column| unquoted(column).to_ascii_lowercase());
+    let found =
+        line.split(|byte| matches!(byte, b',' | b';' | b'\t')).map(|column| unquoted(column).to_ascii_lowercase());
     found.eq(names.split(',').map(|name| name.to_ascii_lowercase().into_bytes()))
 }
 
@@ -48,7 +49,7 @@ fn fill<'a, const N: usize>(parts: impl Iterator<Item = &'a [u8]>, columns: &mut
             *column = part;
         }
         count += 1;
-        // Enough to know that there are too many; a line of 64 KiB of separators costs nothing.
+        // Enough to see that there are too many; a line of 64 KiB of separators costs nothing.
         if count > N + 64 {
             break;
         }
@@ -110,8 +111,8 @@ pub(crate) fn device(text: &[u8], what: &str) -> Result<u32, Flaw> {
     u32::try_from(value).map_err(|_| Flaw::Value(format!("{what} {value} does not fit 32 bits")))
 }
 
-/// A time in units of `unit_ns` nanoseconds, whole or with a fraction (digits below a nanosecond are
-/// dropped) or, as some scripts print small values, with an exponent.
+/// A time in units of `unit_ns` nanoseconds, whole or with a fraction (digits below a nanosecond are dropped). It may
+/// have an exponent, as some scripts print small values.
 pub(crate) fn time(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, Flaw> {
     let point = memchr::memchr(b'.', text).unwrap_or(text.len());
     let (whole_text, fraction) = text.split_at_checked(point).unwrap_or((text, &[]));

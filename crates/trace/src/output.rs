@@ -1,5 +1,5 @@
-//! The bytes of a trace that is written: compressed where the file's name says so, as they are decompressed when it is
-//! read (there by content, whatever the name).
+//! The bytes of a trace that is written: compressed where the file's name says so. (A reader decompresses by content,
+//! whatever the name.)
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What the ending of a file's name asks for: `.gz` or `.zst`, in small letters or capitals; none otherwise.
+    /// The compression by the ending of a file's name: `.gz` or `.zst`, in small letters or capitals; none otherwise.
     pub fn of(path: &Path) -> Self {
         let ends = |ending: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending));
         match () {
@@ -31,10 +31,10 @@ impl Compression {
     }
 }
 
-/// An output that is compressed on the way. The same bytes come out of the same bytes: a gzip header has no name and
-/// no time.
+/// An output that is compressed on the way. The same bytes come out of the same bytes: a gzip header has no name and no
+/// time.
 ///
-/// What is compressed is complete only after [`finish`](Self::finish); dropped before, it is cut short, and a reader
+/// A compressed output is complete only after [`finish`](Self::finish). Dropped before, it is cut short, and a reader
 /// notices.
 pub struct Compressed<W: Write>(Stream<W>);
 
@@ -65,7 +65,7 @@ impl<W: Write> Compressed<W> {
         }))
     }
 
-    /// Writes what is still in the compressor and the end of the stream, and flushes the output.
+    /// Writes the rest in the compressor and the end of the stream, and flushes the output.
     ///
     /// # Errors
     /// The output cannot be written.

@@ -149,7 +149,17 @@ impl TraceFile {
         if options.sort {
             records = Box::new(Sorted::new(records, Arc::clone(&name)));
         }
-        TraceFile { name, files, records, noted, rest: None, sorted: options.sort, strict: options.strict, requests: 0, ended: false }
+        TraceFile {
+            name,
+            files,
+            records,
+            noted,
+            rest: None,
+            sorted: options.sort,
+            strict: options.strict,
+            requests: 0,
+            ended: false,
+        }
     }
 
     /// The file's name, as errors show it; of several, the first one's and how many more there are.
@@ -164,7 +174,7 @@ impl TraceFile {
         self.files.first().map_or(Format::Csv, |file| file.format)
     }
 
-    /// What was skipped so far.
+    /// The skipped records so far.
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.noted.skipped

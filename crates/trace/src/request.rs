@@ -1,11 +1,10 @@
-//! The three shapes of a request: as recorded (bytes), as asked of a drive (pages), and whatever
-//! yields the latter.
+//! The three shapes of a request: as recorded (bytes), as it goes to a drive (pages), and a source of the latter.
 
 use serde::Serialize;
 
 use crate::TraceError;
 
-/// What a request does.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
@@ -42,7 +41,7 @@ impl Op {
         }
     }
 
-    /// What a number in a column stands for.
+    /// The meaning of a number in a column.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         [Op::Read, Op::Write, Op::Trim, Op::Flush].into_iter().find(|op| op.code() == code)
@@ -56,7 +55,7 @@ pub struct Request {
     pub time_ns: u64,
     /// Which drive. Addresses of different devices have nothing to do with each other.
     pub device: u32,
-    /// What is asked.
+    /// The operation.
     pub op: Op,
     /// First byte. 0 for a flush.
     pub offset_bytes: u64,
@@ -64,12 +63,12 @@ pub struct Request {
     pub size_bytes: u64,
 }
 
-/// What a drive is asked: whole pages.
+/// A request to a drive: whole pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PageRequest {
-    /// Arrival in nanoseconds since the first request, or since a workload began. Most workloads know no time: 0.
+    /// Arrival in nanoseconds since the first request, or since a workload began. Most workloads have no time: 0.
     pub at_ns: u64,
-    /// What is asked.
+    /// The operation.
     pub op: Op,
     /// First logical page. 0 for a flush.
     pub first: u64,

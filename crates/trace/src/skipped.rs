@@ -1,4 +1,4 @@
-//! What a reader left out, counted by reason. Real traces are dirty; a reader says how dirty.
+//! Records that a reader left out, counted by reason. Real traces are dirty; a reader says how dirty.
 
 use std::collections::BTreeMap;
 use std::fmt;

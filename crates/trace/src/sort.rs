@@ -118,7 +118,8 @@ fn written(mut next: impl FnMut() -> io::Result<Option<Record>>) -> io::Result<R
 fn packed(record: &Record) -> [u8; RECORD_BYTES] {
     let mut bytes = [0; RECORD_BYTES];
     let [time, offset, size] = [record.time_ns, record.offset_bytes, record.size_bytes].map(u64::to_le_bytes);
-    let fields = time.into_iter().chain(offset).chain(size).chain(record.device.to_le_bytes()).chain([record.op.code()]);
+    let fields =
+        time.into_iter().chain(offset).chain(size).chain(record.device.to_le_bytes()).chain([record.op.code()]);
     bytes.iter_mut().zip(fields).for_each(|(byte, field)| *byte = field);
     bytes
 }

@@ -1,7 +1,7 @@
 //! What of the sources is code, and a hash of it.
 //!
-//! A stored run is good as long as the code that it came of stays. Every module is read as the compiler's tokens and cut into
-//! items. This is left out, as it cannot change a figure:
+//! A stored run is good as long as the code that it came of stays. Every module is read as the compiler's tokens and
+//! cut into items. This is left out, as it cannot change a figure:
 //!
 //! - comments, documentation, and how lines are broken ([`written`]);
 //! - items under `#[cfg(test)]` or `#[test]`: modules, in files of their own as well, and single methods;
@@ -11,9 +11,9 @@
 //! - whether a module is `name.rs`, `name/mod.rs` or in braces.
 //!
 //! `tests`, `benches`, `Cargo.toml` and crates from elsewhere are not read. All else counts: a constant, an operator, a
-//! string, the name of a private function, and the module that an item stands in. Only a compiler can tell whether an item
-//! that moved still means the same. If a hash took what moved for the same, it could call a run good that is not. The other
-//! error costs a run.
+//! string, the name of a private function, and the module that an item stands in. Only a compiler can tell whether an
+//! item that moved still means the same. If a hash took what moved for the same, it could call a run good that is not.
+//! The other error costs a run.
 
 mod written;
 
@@ -21,7 +21,7 @@ use proc_macro2::{Delimiter, LexError, TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
 use written::{attribute, is, is_any, visibility_len, written};
 
-/// The crates whose code decides what a run gives: `options`, which reads its command, and all that stands under it.
+/// The crates whose code decides the result of a run: `options`, which reads its command, and all that stands under it.
 pub(crate) const SIMULATION: [&str; 5] = ["drive", "ftl", "nand", "options", "trace"];
 
 /// The items of all modules that were added.
@@ -183,7 +183,7 @@ mod tests {
             )],
             &[("|page| page.free + 1)", "|page| {\n page.free + 1\n })")],
             &[("Result<(u32,), Error>", "Result<\n (u32,),\n Error,\n >")],
-            // Who may see it, and what the compiler says of it.
+            // Its visibility, and attributes for the compiler's warnings.
             &[("pub(crate) const", "const"), ("fn last", "#[must_use]\n pub fn last")],
             &[("fn last", "#[allow(dead_code)]\n #[expect(clippy::all, reason = \"\")] fn last")],
             // Tests.

@@ -1,14 +1,15 @@
 //! Tokens in one line, the same for all ways to break it that `rustfmt` has.
 //!
-//! Blanks go, but for one between two signs: `a && b` is not `a & &b`. What `rustfmt` adds to a line that it breaks goes too:
-//! the comma behind the last of several, braces around what an arm or a closure gives, a semicolon behind a lone `return`.
+//! Blanks go, but for one between two signs: `a && b` is not `a & &b`. What `rustfmt` adds to a line that it breaks
+//! goes too: the comma behind the last of several, braces around what an arm or a closure gives, a semicolon behind a
+//! lone `return`.
 
 use proc_macro2::{Delimiter, Group, Punct, Spacing, TokenTree};
 
 /// Attributes that only readers and the compiler's warnings look at.
 const QUIET: [&str; 7] = ["allow", "deny", "doc", "expect", "forbid", "must_use", "warn"];
 
-/// Words that may stand before a tuple. Any other one before parentheses is called, or names what has fields.
+/// Words that may stand before a tuple. Any other one before parentheses is called, or names a type with fields.
 const BEFORE_TUPLES: [&str; 11] =
     ["as", "break", "for", "if", "in", "let", "match", "move", "return", "where", "while"];
 
@@ -50,7 +51,7 @@ fn idle_len(tokens: &[TokenTree]) -> usize {
         {
             4
         }
-        // Of what is in `<>`.
+        // Of the content of `<>`.
         [comma, end, ..] if is(comma, ",") && is(end, ">") => 1,
         _ => visibility_len(tokens),
     }
@@ -88,7 +89,7 @@ fn write_between(ends: &str, inner: &[TokenTree], text: &mut String) {
     *text += close;
 }
 
-/// Whether what is in braces here is all that an arm or a closure gives.
+/// Whether the content of these braces is the whole value of an arm or a closure.
 fn gives(before: &[TokenTree], behind: &[TokenTree]) -> bool {
     match before {
         [.., tail, end] if is(tail, "=") && is(end, ">") => true,
@@ -97,7 +98,7 @@ fn gives(before: &[TokenTree], behind: &[TokenTree]) -> bool {
     }
 }
 
-/// Whether what is in parentheses behind this is an argument, or a field of what has a name.
+/// Whether the content of the parentheses behind this is an argument, or a field of something with a name.
 fn is_called(before: &[TokenTree]) -> bool {
     match before {
         // A type's arguments end here, and no arrow.
@@ -126,7 +127,7 @@ fn starts_with_any(group: &Group, words: &[&str]) -> bool {
     first.is_some_and(|first| is_any(&first, words))
 }
 
-/// `#[…]` or `#![…]`: what is in brackets, and how many tokens it is.
+/// `#[…]` or `#![…]`: the content of its brackets, and how many tokens it is.
 pub(super) fn attribute(tokens: &[TokenTree]) -> Option<(&Group, usize)> {
     match tokens {
         [hash, TokenTree::Group(group), ..] if is(hash, "#") => Some((group, 2)),
@@ -135,7 +136,7 @@ pub(super) fn attribute(tokens: &[TokenTree]) -> Option<(&Group, usize)> {
     }
 }
 
-/// How many tokens `pub` and what it is restricted to are.
+/// How many tokens `pub` and its restriction are.
 pub(super) fn visibility_len(tokens: &[TokenTree]) -> usize {
     match tokens {
         [word, TokenTree::Group(group), ..]

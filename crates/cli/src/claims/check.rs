@@ -1,4 +1,5 @@
-//! `phelsuma claims check`: stored verdicts against stored runs. It runs nothing, so it is for every change to the claims.
+//! `phelsuma claims check`: stored verdicts against stored runs. It runs nothing, so it is for every change to the
+//! claims.
 
 use super::paper::{PaperArgs, ScaleArg, summary};
 use super::task::{Task, task};

@@ -1,4 +1,4 @@
-//! `phelsuma claims list`: what a paper states, and the commands that try it.
+//! `phelsuma claims list`: the statements of a paper, and the commands that try them.
 
 use super::paper::PaperArgs;
 use crate::errors::{Failure, Outcome};

@@ -1,4 +1,4 @@
-//! `phelsuma claims`: what papers state, tried here.
+//! `phelsuma claims`: the statements of papers, tried here.
 
 mod check;
 mod list;

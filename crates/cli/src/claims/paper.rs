@@ -1,4 +1,4 @@
-//! Which paper and which scale, and how many of its claims hold: what the commands of `claims` have in common.
+//! The common part of the commands of `claims`: which paper and which scale, and how many of its claims hold.
 
 use crate::errors::Outcome;
 use clap::ValueEnum;

@@ -1,4 +1,4 @@
-//! `phelsuma claims run`: what has not been run yet is run and stored, and verdicts are made of all of it.
+//! `phelsuma claims run`: runs that are missing are made and stored, and verdicts are made of all of them.
 
 use super::paper::{PaperArgs, ScaleArg, summary};
 use super::task::{Task, look_at, task};

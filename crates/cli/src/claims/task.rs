@@ -1,4 +1,4 @@
-//! A command in a paper's claims: what `phelsuma` would do for it.
+//! A command in a paper's claims, as `phelsuma` would do it.
 
 use crate::errors::{Failure, Outcome};
 use crate::trace::Args as TraceArgs;

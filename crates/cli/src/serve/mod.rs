@@ -1,5 +1,7 @@
-//! `phelsuma serve`: a drive as a block device over NBD. nbdkit is the server; here it is found, given the plugin, the
-//! drive and an address, and takes the place of this process.
+//! `phelsuma serve`: a drive as a block device over NBD.
+//!
+//! nbdkit is the server. It is found here, given the plugin, the drive and an address, and takes the place of this
+//! process.
 
 mod address;
 mod find;

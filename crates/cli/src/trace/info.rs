@@ -1,4 +1,4 @@
-//! `phelsuma trace info`: what is in a trace, or what a workload asks.
+//! `phelsuma trace info`: the content of a trace, or the requests of a workload.
 
 use super::input::open;
 use crate::errors::{Failure, Outcome};

@@ -1,5 +1,7 @@
-//! A trace that is written: to a file that is there when it is complete and not before, compressed if its name ends in
-//! .gz or .zst, or plain to standard output.
+//! The trace file that is written, or standard output.
+//!
+//! The file is there when it is complete and not before. It is compressed if its name ends in .gz or .zst. Standard
+//! output is plain.
 
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};

@@ -1,4 +1,4 @@
-//! Whatever is asked wrongly: exit code 2, one line, no panic.
+//! Wrong usage and input of all kinds: exit code 2, one line, no panic.
 
 use crate::common::{file, refused_with, skipped, tiny_trace, words};
 

@@ -1,4 +1,4 @@
-//! `phelsuma claims` on a paper of this test's own: verdicts, what is stored and used again, what a check notices.
+//! `phelsuma claims` on a paper of this test's own: verdicts, runs that are stored and used again, findings of a check.
 //!
 //! Not tested: what real papers state, but that stored verdicts of those here stand.
 

@@ -1,6 +1,7 @@
-//! A file system and databases on a served drive, as anybody would have them: nbdfuse makes a file of the drive, the
-//! kernel's loop device a block device of that, ext4 goes on top. Then the same with the plug pulled in the middle of
-//! it. Needs root, for loop devices and mounts.
+//! A file system and databases on a served drive, as in ordinary use.
+//!
+//! nbdfuse makes a file of the drive, the kernel's loop device a block device of that, ext4 goes on top. Then the same
+//! with the plug pulled in the middle of it. Needs root, for loop devices and mounts.
 
 use crate::common::{prints, skipped};
 use crate::nbd::{Folder, PATIENCE, Server, client, cycles, is_in_order, made, succeeds, there};

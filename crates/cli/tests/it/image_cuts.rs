@@ -1,5 +1,7 @@
-//! The power of a drive in an image file is cut under several clients, again and again: what was acknowledged is there,
-//! and `check` finds nothing. A process of its own: one that is started beside it would hold the file for a moment.
+//! The power of a drive in an image file is cut under several clients, again and again.
+//!
+//! Every acknowledged write is there, and `check` finds nothing. This is a process of its own: one that is started
+//! beside it would hold the file for a moment.
 
 use crate::nbd::{Folder, cycles, is_asked_for, is_in_order, is_one_of_many, made};
 use phelsuma_ftl::{PRESETS, Preset};

@@ -1,4 +1,5 @@
-//! The power fails, or a client goes away, while it is in the middle of saying what it wants. The server goes on.
+//! The power fails, or a client goes away, in the middle of a request's header or data; the server goes on.
+//!
 //! Clients of libraries, which send whole requests, rarely find it there.
 
 use crate::nbd::{Folder, Server, made, there};

@@ -1,4 +1,6 @@
-//! The page of a drive that is being served, and the same for programs. What is not installed is skipped, with a line.
+//! The page of a drive that is being served, and the same for programs.
+//!
+//! A tool that is not installed is skipped, with a line.
 
 use crate::common::{phelsuma, skipped, words};
 use crate::nbd::{Folder, PATIENCE, Server, client, succeeds, there};

@@ -1,4 +1,6 @@
-//! Drives that are served over NBD, with other people's clients. What is not installed is skipped, with a line.
+//! Drives that are served over NBD, with clients made by others.
+//!
+//! A client that is not installed is skipped, with a line.
 
 use crate::common::{prints, refused_with, skipped, words};
 use crate::nbd::{Folder, PATIENCE, Server, channels, client, is_one_of_many, succeeds, there};

@@ -1,5 +1,6 @@
-//! Drives in image files that are served: stopped in good order, killed. What was acknowledged is there, and
-//! `check` finds nothing.
+//! Drives in image files that are served: stopped in good order, killed.
+//!
+//! Every acknowledged write is there, and `check` finds nothing.
 
 use crate::common::{prints, refused_with, words};
 use crate::nbd::{

@@ -1,6 +1,7 @@
-//! The power fails at the n-th operation of a recovery, at the n-th operation of the next one, and so on: each recovery
-//! leaves something behind, and however often that happens, one that is left alone must come up, on a drive that can
-//! be written.
+//! The power fails at the n-th operation of a recovery, at the n-th operation of the next one, and so on.
+//!
+//! Each recovery leaves something behind. However often that happens, one that is left alone must mount, on a drive
+//! that can be written.
 
 use super::cut_nand::CutNand;
 use super::failure::Failure;
@@ -15,7 +16,7 @@ use phelsuma_nand::{SimNand, Time};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What becomes of the operation, in turn: of these what is among the faults asked for, and all if none is.
+/// What becomes of the operation, in turn: those of these that are among the requested faults, and all if none is.
 const FATES: [(ProgramFault, EraseFault); 3] = [
     (ProgramFault::TornSeen, EraseFault::PartialMixed),
     (ProgramFault::NotStarted, EraseFault::NotStarted),
@@ -30,7 +31,7 @@ pub(crate) fn cut_again(shared: &Arc<Shared>, flash: &SimNand, expectation: &Exp
         while cuts < times {
             match cut_once(shared, flash.clone(), expectation, operation, cuts) {
                 Ok(Some(cut)) => flash = cut,
-                // This recovery has no such operation: it came up.
+                // This recovery has no such operation: it mounted.
                 Ok(None) => break,
                 Err(failure) => {
                     failed = Some(failure);

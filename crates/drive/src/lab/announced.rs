@@ -1,6 +1,7 @@
-//! Cuts of a drive with a battery: the power's failure is announced, the request in progress is done, and the FTL saves
-//! what RAM alone knows, within the programs that its shape states. Cuts of any other kind it does not promise to
-//! survive.
+//! Announced cuts of a drive with a battery.
+//!
+//! The request in progress is done. Then the FTL saves the state that is in RAM alone, within the programs that its
+//! shape states. It does not promise to survive cuts of any other kind.
 
 use super::branch::branch;
 use super::cut_nand::CutNand;

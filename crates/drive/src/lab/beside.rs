@@ -1,7 +1,7 @@
-//! What may have become of the operations in flight beside the one that the power cut met.
+//! The possible fates of the operations in flight beside the one that the power cut met.
 //!
-//! Of each die's operations, in order, a first part is done, the next one may be torn, and the rest has not begun. Of
-//! all combinations over the dies those are possible in which nothing is done that had to wait for something undone.
+//! Of each die's operations, in order, a first part is done, the next one may be torn, and the rest has not begun. A
+//! combination over the dies is possible if nothing is done that had to wait for something undone.
 
 use super::cut_nand::InFlight;
 use phelsuma_nand::SimNand;
@@ -56,8 +56,8 @@ fn all_choices(dies: &[Vec<&InFlight>]) -> u64 {
     dies.iter().fold(1u64, |n, d| n.saturating_mul(1 + d.len() as u64 * (1 + TORN.len() as u64)))
 }
 
-/// Does to `flash` what the combination `choice` says became of the operations. False, with the flash in no state to
-/// use, where the combination cannot be.
+/// Applies the combination `choice` of the operations' fates to `flash`. False, with the flash in no state to use,
+/// where the combination cannot be.
 pub(crate) fn apply(flash: &mut SimNand, beside: &[InFlight], choice: u16, seed: u64) -> bool {
     let dies = by_die(beside);
     let all = all_choices(&dies);

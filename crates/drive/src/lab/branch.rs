@@ -1,5 +1,6 @@
-//! Branching: at a cut point the flash is copied, once for every fault, and each copy is brought up and checked, its
-//! recovery cut in the same way.
+//! Branching: at a cut point the flash is copied, once for every fault, and each copy is brought up and checked.
+//!
+//! Its recovery is cut in the same way.
 
 use super::again::cut_again;
 use super::beside;
@@ -89,7 +90,8 @@ pub(crate) fn branch(shared: &Arc<Shared>, flash: SimNand, expectation: &Expecta
     if todo.expand {
         nand.watch(recovery_watcher(Arc::clone(shared), step.to(key), depth), 0);
     }
-    // What the branch came to, if it came so far: what fails from there on fails for all that came to the same.
+    // The result of the branch, if it came so far: a failure from there on is one of all branches that came to the
+    // same.
     let mut settled = None;
     let outcome = in_branch(|| {
         let (ftl, took) = bring_up(&mut nand, subject)?;

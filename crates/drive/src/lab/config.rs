@@ -1,4 +1,4 @@
-//! A crash experiment: what is tried on which FTL and flash, and why that may not be.
+//! A crash experiment: the FTL, the flash, the workload and the faults, and why a combination is refused.
 
 use super::path::{Fault, Path};
 use super::points::Points;
@@ -9,7 +9,7 @@ use phelsuma_ftl::{Config, FtlError};
 use phelsuma_nand::{Geometry, Timing};
 use std::sync::Arc;
 
-/// A crash experiment on an FTL of this house, or on any other [`Subject`].
+/// A crash experiment on an FTL of this project, or on any other [`Subject`].
 #[derive(Clone, Debug)]
 pub struct LabConfig<F = Config> {
     /// The chip set's shape.
@@ -18,7 +18,7 @@ pub struct LabConfig<F = Config> {
     pub timing: Timing,
     /// The FTL.
     pub ftl: F,
-    /// What the host asks for.
+    /// The host's requests.
     pub workload: Workload,
     /// Write requests of the workload, those that fill the drive before it not counted.
     pub writes: u32,
@@ -48,7 +48,7 @@ impl<F: Subject + Clone + 'static> LabConfig<F> {
         what_meets(&self.ftl, &self.faults, self.depth)
     }
 
-    /// The same experiment; which type of FTL it is on is nobody's business from here on.
+    /// The same experiment. Which type of FTL it is on does not matter from here on.
     pub(crate) fn on_any(&self) -> LabConfig<Any> {
         let Self { geometry, timing, workload, writes, depth, seed, threads, .. } = *self;
         let (points, faults) = (self.points.clone(), self.faults.clone());
@@ -80,7 +80,7 @@ pub(crate) fn what_meets(ftl: &dyn Subject, faults: &[Fault], depth: u32) -> Res
 }
 
 impl LabConfig<Any> {
-    /// What the host does.
+    /// The host's actions.
     pub(crate) fn script(&self) -> Script {
         let subject = self.ftl.as_ref();
         Script::new(&Plan {
@@ -109,7 +109,7 @@ pub enum LabError {
     /// The FTL is not made to survive a power cut.
     #[error("{0} does not survive power cuts: {1}")]
     NotPromised(String, String),
-    /// None of the faults asked for can meet this FTL.
+    /// None of the requested faults can meet this FTL.
     #[error("none of these faults meets {0}: {1}")]
     NoFault(String, &'static str),
 }

@@ -1,8 +1,10 @@
-//! A chip set whose power can be cut: before every program and erase somebody may take a copy of the flash and decide
-//! what became of the operations in flight.
+//! A chip set whose power can be cut.
 //!
-//! Which operations are in flight together is what the FTL declared: an operation may overlap every earlier one whose
-//! completion its own [`Op::at`] does not wait for. A die works in order, so of a die's operations a first part is
+//! Before every program and erase its owner may take a copy of the flash and decide the fate of the operations in
+//! flight.
+//!
+//! The FTL declares which operations are in flight together. An operation may overlap every earlier one whose
+//! completion its own [`Op::at`] does not wait for. A die works in order. So of a die's operations a first part is
 //! done, at most one is torn, and the rest has not begun.
 
 use super::model::Expectation;
@@ -49,7 +51,7 @@ impl Change {
 
     /// Does it to `flash` as a power cut with this fault leaves it.
     pub(crate) fn cut(&self, flash: &mut SimNand, program: ProgramFault, erase: EraseFault, seed: u64) {
-        // What the chip refuses changes nothing, and the FTL hears of it when it gets there itself.
+        // An operation that the chip refuses changes nothing, and the FTL gets the error when it gets there itself.
         match self {
             Self::Program { page, content, spare } => {
                 let _ = flash.cut_program(*page, content.content(), spare, program, seed);
@@ -76,7 +78,7 @@ pub(crate) struct InFlight {
 
 /// A moment at which the power can fail: an operation is about to begin.
 pub(crate) struct CutPoint<'a> {
-    /// Which program or erase it is, counted from 0 since the drive was formatted, or came up after a cut.
+    /// Which program or erase it is, counted from 0 since the drive was formatted, or mounted after a cut.
     pub(crate) operation: u32,
     /// The flash with everything that is surely done.
     pub(crate) flash: &'a SimNand,
@@ -84,11 +86,11 @@ pub(crate) struct CutPoint<'a> {
     pub(crate) beside: &'a [InFlight],
     /// The operation.
     pub(crate) change: &'a Change,
-    /// What the host may expect to find.
+    /// The host's expectations.
     pub(crate) expectation: &'a Expectation,
 }
 
-/// The flash as a cut has left it, once the power has failed. What is done to the drive afterwards is of no interest.
+/// The flash as a cut has left it, once the power has failed. Later operations on the drive are of no interest.
 #[derive(Default)]
 pub(crate) struct CutFlash(Arc<Mutex<Option<SimNand>>>);
 
@@ -101,7 +103,7 @@ impl CutFlash {
 /// Who looks at every cut point.
 pub(crate) type Watcher = Box<dyn FnMut(&CutPoint<'_>) + Send>;
 
-/// A simulated chip set with somebody at the plug. To an FTL it is a [`Nand`] and nothing else.
+/// A simulated chip set with a plug. To an FTL it is a [`Nand`] and nothing else.
 pub struct CutNand {
     /// As the FTL sees it.
     pub(crate) sim: SimNand,
@@ -113,7 +115,7 @@ pub struct CutNand {
     /// This one fails.
     fails: Option<u32>,
     watcher: Option<Watcher>,
-    /// What the host may expect, should the power fail now.
+    /// The host's expectations, should the power fail now.
     pub(crate) expectation: Expectation,
 }
 
@@ -184,7 +186,7 @@ impl CutNand {
         self.operations = 0;
     }
 
-    /// The power is off and on again between two requests, and everything has become what it was to be. Operations are
+    /// The power is off and on again between two requests, when all operations in flight have completed. Operations are
     /// counted on, and watched, through the recovery from it and after.
     pub(crate) fn restart(&mut self) {
         self.settle(|_| true);
@@ -194,7 +196,8 @@ impl CutNand {
         }
     }
 
-    /// The block that was programmed last, since the power came up, grows bad: its next program fails. Whether there is one.
+    /// The block that was programmed last, since the power came back, grows bad: its next program fails. Whether there
+    /// is one.
     pub(crate) fn break_last_programmed(&mut self) -> bool {
         let Some(block) = self.last_programmed else { return false };
         self.settle_die(self.sim.geometry().die_of(block));
@@ -223,7 +226,7 @@ impl CutNand {
         self.settle(|operation| operation.die == die);
     }
 
-    /// An operation is about to begin. What it waits for, and what its own die did before, is done.
+    /// An operation is about to begin. The operations that it waits for, and the earlier ones of its own die, are done.
     fn about_to(&mut self, change: &Change, die: u32, at: Time) {
         self.settle(|operation| operation.done <= at || operation.die == die);
         if let Some(watcher) = &mut self.watcher {
@@ -275,7 +278,8 @@ impl Nand for CutNand {
                 Ok(done)
             }
             Err(error) => {
-                // The FTL knows, so the chip has said so: a failure is never in flight. What is on other dies still is.
+                // The FTL has the error, so the chip has returned it: a failure is never in flight. What is on other
+                // dies still is.
                 if let Some(settled) = &mut self.settled {
                     let _ = settled.program(page, content, spare, op);
                 }

@@ -1,12 +1,14 @@
-//! Pages that decay, long after they were written and without any power cut; and what a host may expect then.
+//! Pages that decay, long after they were written and without any power cut.
+//!
+//! Also what a host may expect then.
 
 use super::model::{Decayed, Doubt, Model};
 use super::subject::Subject;
 use phelsuma_nand::sim::Decay;
 use phelsuma_nand::{Block, Content, Kind, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, SpareRead, Time};
 
-/// A page decays: the one with this number among those that are written and of metadata, or of the host (modulo how many
-/// there are).
+/// A page decays: the one with this number among those that are written and of metadata, or of the host (modulo how
+/// many there are).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Decays {
     pub(crate) metadata: bool,
@@ -14,7 +16,7 @@ pub(crate) struct Decays {
     pub(crate) decay: Decay,
 }
 
-/// What is written.
+/// The written pages.
 struct Written {
     pages: Vec<(Page, Spare)>,
     /// The last readable page of each block, and pages that are the only readable ones of theirs.
@@ -59,8 +61,8 @@ impl Written {
         !others.any(|(_, spare)| self.newest_of(spare.key) == Some((spare.version, spare.seq)))
     }
 
-    /// Where this page is one of a block of translation pages, or of what a battery saved, which stands among them: when
-    /// the readable one behind it was programmed, in program order, and the latest if there is none.
+    /// Where this page is one of a block of translation pages, or of what a battery saved, which stands among them:
+    /// when the readable one behind it was programmed, in program order, and the latest if there is none.
     fn among_translation_pages(&self, sim: &SimNand, page: Page) -> Option<u64> {
         let geometry = sim.geometry();
         let of_block = || self.pages.iter().filter(|(other, _)| geometry.block_of(*other) == geometry.block_of(page));
@@ -95,8 +97,8 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     let mut of_kind = written.pages.iter().filter(|(_, spare)| (spare.kind != Kind::User) == decays.metadata);
     let count = of_kind.clone().count();
     let Some((page, spare)) = of_kind.nth(decays.number as usize % count.max(1)).copied() else { return false };
-    // A recovery that goes by spare areas takes a block in which nothing can be read for one whose first program was
-    // torn, and writes it anew; what the table names there is another page then. With a battery it counts live pages.
+    // A recovery that goes by spare areas takes a block without a readable page for one whose first program was torn,
+    // and writes it anew. Then the table names another page there. With a battery such a recovery counts live pages.
     if written.alone.contains(&page) && !subject.has_battery() {
         return false;
     }
@@ -106,12 +108,13 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
         return false;
     }
     let in_ram = subject.cache_entries().is_none();
-    // A block's last page may have been in flight when the power failed.
+    // A block's last page may have been in flight when the power failed (a suspect page).
     let looks_torn = written.last.contains(&page);
     // Where all of a block is stale but for this page, an erase may have been cut.
     let looks_torn = looks_torn || (spare.kind == Kind::Translation && written.is_alone_in_use(sim, page));
-    // Then an older version answers, and where the table is not read nothing comes to know that what it names may have been
-    // written anew, nor that pages which it does not name are live no more once they are written anew.
+    // Then an older version answers. Where the table is not read, a recovery does not see that pages which it names may
+    // have been written anew. Nor does it see that pages which it does not name are live no more once they are written
+    // anew.
     let is_newest = || written.newest_of(spare.key) == Some((spare.version, spare.seq));
     let is_trusted = spare.kind == Kind::Translation && !subject.has_battery() && !subject.reads_table();
     if looks_torn && is_trusted && is_newest() {
@@ -124,11 +127,11 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     });
     let all = model.logical_pages();
     let entries = sim.geometry().page_bytes() / 4;
-    // A cache without a battery: what its translation page does not know yet only the page itself says.
+    // A cache without a battery: an entry that is not in its translation page yet is in the user page alone.
     let known = written.newest_of(spare.key / entries).is_some_and(|(synchronized, _)| spare.seq < synchronized);
     let only_itself = spare.kind == Kind::User && !known && !subject.has_battery();
-    // Nothing but spare areas says what is where if the mapping is not on flash; and bad data that a collection takes
-    // along look torn then, too.
+    // If the mapping is not on flash, only spare areas say what is where. And bad data that a collection takes along
+    // look torn then, too.
     let doubt = if looks_torn || in_ram || only_itself { Doubt::Forgotten } else { Doubt::Unreadable };
     match spare.kind {
         Kind::User => {
@@ -145,8 +148,8 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
             // An inner node of a tree stands for all; and so does a page that does not say any more which one it was.
             let says_which = first < all && matches!(decays.decay, Decay::Data(_));
             let pages = if says_which { first..(first + entries).min(all) } else { 0..all };
-            // That a page was trimmed nothing else says for sure.
-            // Of a page that has decayed itself only the translation page told.
+            // There is no other sure record of a trim. Of a page that has decayed itself only the translation page had
+            // it.
             let only_here = |page| model.now(page) == 0 || model.is_in_doubt(page);
             let or_forgotten = |page| if only_here(page) { Doubt::Forgotten } else { doubt };
             if written.newest_of(spare.key) == Some((spare.version, spare.seq)) {
@@ -161,8 +164,8 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
         }
         _ => {}
     }
-    // Where a battery's seal does not hold, or there is none, a page that does not say any more what it was may have
-    // been the newest version of any translation page of which none is found that was written later, whatever it was.
+    // Where a battery's seal does not hold, or there is none, a page may not say any more what it was. Then it may have
+    // been the newest version of any translation page of which none is found that was written later.
     let says_what = matches!(decays.decay, Decay::Data(_));
     if subject.recovers_from_metadata_alone()
         && !says_what

@@ -1,8 +1,10 @@
-//! Defects besides power cuts, at every operation: a program or an erase fails and its block is bad from then on, or a
-//! page decays. The workload goes on for a while; the power is cut at the operations that follow, and at rest in the end.
+//! Defects besides power cuts, at every operation: a failed program or erase, after which the block is bad, or a
+//! decayed page.
 //!
-//! Unlike a cut a defect leaves RAM alone, so an experiment begins with copies of FTL and flash before the request in which
-//! the operation falls, and does that request once more.
+//! The workload goes on for a while. The power is cut at the operations that follow, and at rest in the end.
+//!
+//! Unlike a cut a defect leaves RAM alone. So an experiment begins with copies of FTL and flash before the request in
+//! which the operation falls, and does that request once more.
 
 use super::branch::{branch, branch_all};
 use super::cut_nand::Watcher;
@@ -26,7 +28,7 @@ const CUT_AFTER_FAILURE: u32 = 3;
 const CUT_AFTER_DECAY: u32 = 1;
 /// So many requests are done after it, the one that it meets included.
 pub(crate) const REQUESTS_AFTER: usize = 8;
-/// What a cut behind a defect does to the operation that it meets.
+/// The fault of a cut behind a defect for the operation that it meets.
 const CUTS: [Fault; 4] = [
     Fault::Program(ProgramFault::NotStarted),
     Fault::Program(ProgramFault::TornSeen),

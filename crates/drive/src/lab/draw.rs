@@ -1,4 +1,4 @@
-//! What each workload draws from the seed, request by request.
+//! The requests that each workload draws from the seed, one by one.
 
 use super::script::{Plan, Request};
 use super::workload::Workload;
@@ -71,8 +71,8 @@ impl Draw {
         Request::Write { first, pages: self.chance.up_to(most, first, self.logical_pages) }
     }
 
-    /// Mostly single pages, half of them in a fifth of the space, with runs of up to eight pages, trims of up to
-    /// sixteen, and flushes in between.
+    /// Mostly single pages, half of them in a fifth of the space. In between are runs of up to eight pages, trims of up
+    /// to sixteen, and flushes.
     pub(crate) fn mixed(&mut self, many_flushes: bool) -> Request {
         let all = self.logical_pages;
         loop {
@@ -129,7 +129,7 @@ impl Draw {
                     }
                 }
                 Workload::Restarts if is_write => {
-                    // None in between: what one recovery has left is what the next one finds.
+                    // None in between: a recovery finds the state that the one before left.
                     while until_cut == 0 {
                         requests.push(Request::Cut);
                         until_cut = between.below(uncut_max + 1);
@@ -160,8 +160,8 @@ impl Draw {
         }
     }
 
-    /// Reads, half of them anywhere and mostly of single pages: what they load leaves no room for what was written. The
-    /// others are of few pages, over and over: however long ago those were written, they are not evicted.
+    /// Reads, half of them anywhere and mostly of single pages: the entries that they load leave no room for those of
+    /// writes. The others are of few pages, over and over: however long ago those were written, they are not evicted.
     fn reads(&self, chance: &mut Chance, favourites: &[u32], requests: &mut Vec<Request>) {
         for _ in 0..chance.below(2 * READS + 1) {
             let favourite = favourites.get(chance.below(2 * favourites.len() as u32) as usize);
@@ -187,7 +187,7 @@ impl Draw {
                 let at = first + self.below(pages);
                 Request::Trim { first: at, pages: self.chance.up_to(pages, at, first + pages) }
             }
-            // Elsewhere, so that what is trimmed is not all that is collected.
+            // Elsewhere, so that collection has more than trimmed pages.
             (0..=91, _) => self.write(2),
             (99, _) => Request::Flush,
             _ => {

@@ -1,23 +1,23 @@
-//! What can be found wrong with a branch.
+//! Failures that a check of a branch can find.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// What was found wrong with a branch.
+/// The kind of a branch's failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FailureKind {
     /// Acknowledged data are gone: an older content, zeros, or a read error in their place.
     Lost,
     /// A page reads as something that was never written there, or the FTL's structures contradict each other.
     Corrupt,
-    /// The drive does not come up, or cannot be written; or a recovery is not what it says.
+    /// The drive does not mount, or cannot be written; or a recovery is not what it says.
     Stuck,
     /// The FTL panicked.
     Panic,
 }
 
 impl FailureKind {
-    /// Whatever has befallen the drive, an FTL has an answer, and shows nobody's data; its structures agree.
+    /// After any fault an FTL answers, shows no data of another page, and its structures agree.
     pub(crate) fn is_never_excused(self) -> bool {
         matches!(self, Self::Corrupt | Self::Panic)
     }

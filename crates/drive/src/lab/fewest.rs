@@ -1,5 +1,5 @@
-//! The fewest parts of something that still show what is wrong with it: parts are left out by halves, then by quarters, and
-//! in the end one by one.
+//! The fewest parts of a case that still show its failure: parts are left out by halves, then by quarters, then one by
+//! one.
 
 /// Leaves out as many of `parts` as can be, as long as the rest `shows` it.
 pub(crate) fn fewest<T: Clone>(parts: &mut Vec<T>, mut shows: impl FnMut(&[T]) -> bool) {

@@ -1,4 +1,4 @@
-//! The host: runs the script against a drive, from a blank one on, and holds what it reads against what it wrote.
+//! The host: runs the script against a drive, from a blank one on, and compares its reads with its writes.
 
 use super::announced::cut_announced;
 use super::branch::workload_watcher;
@@ -42,7 +42,7 @@ pub(crate) fn workload_watch(shared: &Arc<Shared>, points: &Arc<CutPoints>) -> W
     }
 }
 
-/// What the workload comes to with no cuts but its own.
+/// The result of the workload with no cuts but its own.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Uncut {
     /// Programs and erases, or requests on a drive with a battery; as far as it came.
@@ -55,7 +55,7 @@ pub(crate) struct Uncut {
     pub(crate) restarts: u32,
     /// The longest recovery from one of those.
     pub(crate) worst_recovery: Time,
-    /// What is wrong although nothing else was cut.
+    /// The failure although nothing else was cut.
     pub(crate) failure: Option<Failure>,
 }
 
@@ -73,7 +73,7 @@ impl From<Failure> for Stop {
     }
 }
 
-/// What is not part of every experiment.
+/// Options that are not part of every experiment.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Extras {
     /// Programs that fail, spread evenly over the workload.
@@ -82,7 +82,7 @@ pub(crate) struct Extras {
     pub(crate) factory_bad: u32,
 }
 
-/// Runs the script with nobody at the plug, and looks at everything when it is done.
+/// Runs the script without cuts, and checks everything when it is done.
 pub(crate) fn run_uncut(
     config: &LabConfig<Any>,
     extras: Extras,
@@ -108,7 +108,7 @@ pub(crate) fn run_uncut(
     }
 }
 
-/// Runs the script, watched. It did come to its end with nobody watching.
+/// Runs the script, watched. It did come to its end unwatched.
 pub(crate) fn run_workload(
     config: &LabConfig<Any>,
     extras: Extras,
@@ -135,7 +135,7 @@ pub(crate) fn write_pages(
     number: u32,
     at: Time,
 ) -> Result<Time, FtlError> {
-    // Hints are of pages: who is told any gets each page in a request of its own.
+    // Hints are of pages: an FTL with hints gets each page in a request of its own.
     let each = if subject.is_oracle() { 1 } else { pages };
     let mut done = at;
     for page in (first..first + pages).step_by(each.max(1) as usize) {
@@ -262,7 +262,7 @@ impl<'a> Host<'a> {
         Expectation { model: Arc::new(self.model.clone()), in_progress }
     }
 
-    /// What the FTL has to do by now, before request `number`.
+    /// The FTL's due work, before request `number`.
     fn do_what_is_due(&mut self, number: u32) -> Result<(), Stop> {
         match self.ftl.background_step(&mut self.nand, self.at) {
             Ok(Step::Did(done)) => {
@@ -315,9 +315,8 @@ impl<'a> Host<'a> {
         write_pages(self.ftl.as_mut(), &mut self.nand, self.subject, (first, pages), number, self.at)
     }
 
-    /// A power cut of the script's own, and the recovery from it; the moment that one is done. What is shown after it
-    /// is looked at on a copy: reading everything would fill a cache with what was read, and one drive would be like
-    /// the other after each cut.
+    /// A power cut of the script's own, and the recovery from it; the moment that one is done. The pages are checked on
+    /// a copy. Reading everything would fill a cache with it, and one drive would be like the other after each cut.
     fn restart(&mut self, number: u32) -> Result<Time, Failure> {
         let before = self.uncut.restarts;
         self.uncut.restarts += 1;

@@ -1,28 +1,29 @@
 //! The crash laboratory: the power is cut at every program and every erase, with every named fault, also during
-//! recovery, and each branch must come up, show what was acknowledged, and be writable in full.
+//! recovery.
+//!
+//! Each branch must mount, show what was acknowledged, and be writable in full.
 //!
 //! A drive is filled until collection is at work, and then runs a workload (`workload.rs`, `script.rs`), once on each
-//! thread (`host.rs`). Some workloads cut the power themselves, and what they do is the same every time. Before each
-//! program and erase of the workload, and before a few of the preconditioning (`points.rs`), the flash is
-//! branched: the laboratory takes a copy, lets the operation become what the fault says, and brings up a fresh FTL on
-//! it, with the power cut again at every operation of that recovery, up to three deep (`branch.rs`). Branches whose flash
-//! and expectations are equal are checked once and counted as covered (`seen.rs`). RAM is not branched: a power cut
-//! takes it.
+//! thread (`host.rs`). Some workloads cut the power themselves, and what they do is the same every time. The flash is
+//! branched before each program and erase of the workload, and before a few of the preconditioning (`points.rs`). The
+//! laboratory takes a copy, lets the operation become what the fault says, and mounts a fresh FTL on it. The power is
+//! cut again at every operation of that recovery, up to three deep (`branch.rs`). Branches whose flash and expectations
+//! are equal are checked once and counted as covered (`seen.rs`). RAM is not branched: a power cut takes it.
 //!
-//! Operations are numbered from 0 since the drive was formatted, the preconditioning included, and a branch is named by
-//! its cuts ([`Path`]). Its id depends on FTL, geometry, timing, workload and seed, but neither on the points chosen, nor
-//! on the faults, nor on the threads, and not on the number of writes, as long as the workload gets there.
+//! Operations are numbered from 0 since the drive was formatted, the preconditioning included. A branch is named by its
+//! cuts ([`Path`]). Its id depends on FTL, geometry, timing, workload and seed. It does not depend on the points
+//! chosen, the faults or the threads. Nor does it depend on the number of writes, as long as the workload gets there.
 //!
 //! An FTL with a battery is cut after requests, as its contract says (`announced.rs`), and its ids count requests.
 //!
-//! FTLs that are not of this house are tried in the same way (`subject.rs`).
+//! FTLs from outside are tried in the same way (`subject.rs`).
 //!
 //! Defects besides cuts, alone and with cuts behind them, are in `defects.rs`.
 //!
-//! An FTL that promises no more than what was flushed is held against that, and what cuts took back of the rest is
+//! Some FTLs promise no more than what was flushed. They are held to that, and what cuts took back of the rest is
 //! counted (`taken_back.rs`).
 //!
-//! What is checked is in `verify.rs`; what the host may expect, in `model.rs`.
+//! The checks are in `verify.rs`; what the host may expect, in `model.rs`.
 
 mod again;
 mod announced;

@@ -1,18 +1,18 @@
-//! What the host may expect: a plain map from logical page to what was written there.
+//! What the host may expect: a plain map from logical page to its last write.
 //!
 //! Every page written carries a tag that says which logical page it is and which write it was. Tag 0 is zeros.
 
 use super::script::Request;
 use std::sync::Arc;
 
-/// What has decayed so far.
+/// The decay so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Decayed {
     #[default]
     Nothing,
     /// Pages of the host.
     Host,
-    /// Also pages that say what is stale; of the host's pages only the mapping table tells where they are.
+    /// Also pages that say which pages are stale; of user pages only the mapping table says where they are.
     Validity,
     /// Also other metadata.
     Metadata,
@@ -21,11 +21,11 @@ pub(crate) enum Decayed {
 /// What one logical page may read as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Expected {
-    /// What it reads as while the power is on.
+    /// Its content while the power is on.
     now: u64,
-    /// What it may read as after a power cut besides: a trim not yet flushed brought back.
+    /// Further possible content after a power cut: a trim not yet flushed brought back.
     or: Option<u64>,
-    /// That has decayed: what it may read as besides, should it come back.
+    /// That has decayed: further possible content, should it come back.
     or_doubt: Doubt,
     /// It was written since the last flush, where that may be taken back.
     since: Option<Since>,
@@ -34,7 +34,7 @@ struct Expected {
     doubt: Doubt,
 }
 
-/// What a page that was written since the last flush may read as.
+/// The possible content of a page that was written since the last flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Since {
     /// Zeros: it was trimmed, or never written, when the last flush was done.
@@ -63,7 +63,7 @@ impl Since {
     }
 }
 
-/// What a page may read as besides, because a page of flash has decayed.
+/// Further possible content of a page, because a page of flash has decayed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Doubt {
     /// Nothing else.
@@ -75,13 +75,13 @@ pub(crate) enum Doubt {
     Forgotten,
 }
 
-/// What the host was told, page by page.
+/// The answers that the host got, page by page.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pages: Vec<Expected>,
     hash: u128,
     decayed: Decayed,
-    /// Whether a cut may take back what was not flushed.
+    /// Whether a cut may take back writes that were not flushed.
     may_lose: bool,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Expectation {
     pub(crate) in_progress: Option<InProgress>,
 }
 
-/// How a page that was read differs from what was expected.
+/// How a page that was read differs from the expectation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Wrong {
     /// An older content, zeros, or nothing readable.
@@ -108,7 +108,7 @@ pub(crate) enum Wrong {
     Corrupt,
 }
 
-/// Whether a page that reads as this reads as zeros, or as what was written there once.
+/// Whether a page that reads as this reads as zeros, or as data that were written there once.
 fn once_written_here(page: u32, read: u64) -> bool {
     read == 0 || (read as u32 == page && read >> 32 > 0 && read >> 32 < 1 << 31)
 }
@@ -153,7 +153,7 @@ impl Model {
         Self { pages, hash, decayed: Decayed::Nothing, may_lose: false }
     }
 
-    /// Of a drive of which a cut may take back what was not flushed, or not.
+    /// Of a drive of which a cut may take back writes that were not flushed, or not.
     #[must_use]
     pub(crate) fn may_lose_what_is_not_flushed(mut self, may_lose: bool) -> Self {
         self.may_lose = may_lose;
@@ -225,7 +225,8 @@ impl Model {
                 for page in 0..self.logical_pages() {
                     let before = self.pages[page as usize];
                     if before.or.is_some() {
-                        // The trim stays. What is doubtful stays so: it may have been on the page that has decayed since.
+                        // The trim stays. Doubtful content stays so: it may have been on the page that has decayed
+                        // since.
                         self.set(page, Expected { or: None, or_doubt: Doubt::None, ..before });
                     }
                 }
@@ -245,7 +246,7 @@ impl Model {
         }
     }
 
-    /// What the first recovery shows stays. What is doubtful stays so, whether it could be read or not.
+    /// The content that the first recovery shows stays. Doubtful content stays so, whether it could be read or not.
     pub(crate) fn observed(&mut self, page: u32, read: Option<u64>) {
         let before = self.pages[page as usize];
         let (now, doubt) = match read {
@@ -259,19 +260,19 @@ impl Model {
         self.set(page, Expected { now, or: None, or_doubt: Doubt::None, since: None, gone, doubt });
     }
 
-    /// The page was written, and nobody cut the power.
+    /// The page was written, and the power was not cut.
     pub(crate) fn written(&mut self, page: u32, tag: u64) {
         let since = self.may_lose.then(|| Since::written(&self.pages[page as usize], tag));
         self.set(page, Expected { now: tag, since, ..Expected::default() });
     }
 
-    /// What the page holds is doubtful from now on.
+    /// The page's content is doubtful from now on.
     pub(crate) fn doubt(&mut self, page: u32, doubt: Doubt) {
         let before = self.pages[page as usize];
         self.set(page, Expected { doubt: before.doubt.max(doubt), ..before });
     }
 
-    /// Content `tag` of the page has decayed: what it holds, or what a trim that is not flushed may bring back.
+    /// Content `tag` of the page has decayed: its present content, or that which an unflushed trim may bring back.
     pub(crate) fn content_decayed(&mut self, page: u32, tag: u64, doubt: Doubt) {
         let before = self.pages[page as usize];
         if before.or == Some(tag) {
@@ -282,12 +283,12 @@ impl Model {
         }
     }
 
-    /// Whether what the page holds is doubtful.
+    /// Whether the page's content is doubtful.
     pub(crate) fn is_in_doubt(&self, page: u32) -> bool {
         self.pages[page as usize].doubt != Doubt::None
     }
 
-    /// What the page reads as with the power on.
+    /// The page's content with the power on.
     pub(crate) fn now(&self, page: u32) -> u64 {
         self.pages[page as usize].now
     }
@@ -340,7 +341,7 @@ impl Expectation {
         Err(Wrong::of(page, read))
     }
 
-    /// What the request in progress makes of `page`, if it is one of its pages.
+    /// The content that the request in progress gives `page`, if it is one of its pages.
     fn in_progress(&self, page: u32) -> Option<u64> {
         let InProgress { request, tag } = self.in_progress?;
         match request {
@@ -350,7 +351,7 @@ impl Expectation {
         }
     }
 
-    /// Whether the cut took back what was acknowledged of `page`, which reads as this.
+    /// Whether the cut took back acknowledged data of `page`, which reads as this.
     pub(crate) fn is_taken_back(&self, page: u32, read: Option<u64>) -> bool {
         let expected = &self.model.pages[page as usize];
         let is_new = || self.in_progress(page).is_some_and(|new| read == Some(new));
@@ -368,7 +369,7 @@ mod tests {
         model.acknowledged(&Request::Write { first: PAGE, pages: 1 }, number);
     }
 
-    /// What the page may read as after a cut: of zeros, nothing readable, and writes 1 to 5 of it.
+    /// The possible content of the page after a cut: of zeros, nothing readable, and writes 1 to 5 of it.
     fn allowed(model: &Model, in_progress: Option<Request>) -> Vec<&'static str> {
         let in_progress = in_progress.map(|request| InProgress { request, tag: tag(5, 0) });
         let expectation = Expectation { model: Arc::new(model.clone()), in_progress };
@@ -385,7 +386,7 @@ mod tests {
         assert_eq!(allowed(&model, None), ["zeros", "nothing", "1", "2", "3", "4", "5"]);
         model.acknowledged(&Request::Flush, 2);
         assert_eq!(allowed(&model, None), ["1"]);
-        // Acknowledged or not: what is written may be lost with what it took the place of.
+        // Acknowledged or not: a write may be lost with the data whose place it took.
         assert_eq!(allowed(&model, Some(Request::Write { first: PAGE, pages: 1 })), ["nothing", "1", "5"]);
         assert_eq!(allowed(&model, Some(Request::Trim { first: PAGE, pages: 1 })), ["zeros", "1"]);
         write(&mut model, 3);
@@ -395,7 +396,7 @@ mod tests {
         assert_eq!(allowed(&model, None), ["4"]);
         model.acknowledged(&Request::Trim { first: PAGE, pages: 1 }, 4);
         assert_eq!(allowed(&model, None), ["zeros", "4"]);
-        // What was there before it was trimmed does not come back once it is written again.
+        // Data from before the trim do not come back once it is written again.
         write(&mut model, 5);
         assert_eq!(allowed(&model, None), ["zeros", "nothing", "5"]);
         let other = Expectation { model: Arc::new(model), in_progress: None };

@@ -37,7 +37,7 @@ pub enum Fault {
     Program(ProgramFault),
     /// Of an erase.
     Erase(EraseFault),
-    /// Of a request, on a drive with a battery: it is done, and so is what the battery pays for.
+    /// Of a request, on a drive with a battery: it is done, and so are the programs that the battery pays for.
     Announced,
     /// No cut.
     Defect(Defect),
@@ -50,7 +50,8 @@ impl Fault {
         programs.chain(EraseFault::ALL.iter().map(|f| Self::Erase(*f))).collect()
     }
 
-    /// All that can befall a drive: of programs and erases, of requests, and defects, in the order in which they are listed.
+    /// All that can befall a drive: of programs and erases, of requests, and defects, in the order in which they are
+    /// listed.
     pub fn every() -> impl Iterator<Item = Self> {
         Self::all().into_iter().chain([Self::Announced]).chain(Self::defects())
     }
@@ -92,9 +93,9 @@ impl Fault {
     }
 }
 
-/// One cut: at which program or erase, counted from 0 since the drive was formatted or the power came up (on a drive
-/// with a battery: after which request), and what became of it and of the operations in flight beside it (on a drive of
-/// one die there are none).
+/// One cut: at which program or erase, and what became of it and of the operations in flight beside it. (On a drive of
+/// one die there are none.) Operations are counted from 0 since the drive was formatted or mounted. On a drive with a
+/// battery it is after which request.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Cut {
     /// The operation.

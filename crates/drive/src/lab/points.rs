@@ -28,7 +28,7 @@ pub(crate) struct Operations {
 
 /// The operations at which the power is cut, in order, with the first that no thread has taken yet.
 ///
-/// Every thread runs the whole workload and so comes by every operation in order; whoever comes by first takes it.
+/// Every thread runs the whole workload and so comes by every operation in order. The first to come by takes it.
 #[derive(Debug)]
 pub(crate) struct CutPoints {
     points: Vec<u32>,

@@ -1,4 +1,4 @@
-//! What a crash experiment found.
+//! The report of a crash experiment.
 
 use super::failure::{Failure, FailureKind};
 use super::host::Uncut;
@@ -21,26 +21,26 @@ pub struct Failed {
     pub workload: &'static str,
     /// With this seed.
     pub seed: u64,
-    /// What replays it, with this workload; `uncut` is the workload itself. It takes the same factory-bad blocks, and where
-    /// recoveries were cut again and again the same number of times.
+    /// What replays it, with this workload; `uncut` is the workload itself. It takes the same factory-bad blocks, and
+    /// where recoveries were cut again and again the same number of times.
     pub id: Path,
     /// `lost`, `corrupt`, `stuck` or `panic`.
     pub kind: FailureKind,
-    /// What was found.
+    /// The finding.
     pub message: String,
-    /// Requests that lead to the same kind of failure, a line each, as few as were found: of the first failure alone, and
-    /// if that was asked for.
+    /// Requests that lead to the same kind of failure, a line each, as few as were found. It is of the first failure
+    /// alone, and on request.
     pub script: Vec<String>,
 }
 
-/// What a crash experiment found, or several of one FTL together.
+/// The findings of a crash experiment, or of several of one FTL together.
 #[derive(Clone, Debug, Serialize)]
 pub struct CrashReport {
     /// `phelsuma.crash/1`.
     pub schema: &'static str,
     /// The FTL.
     pub ftl: String,
-    /// Whether it is told what no real FTL knows.
+    /// Whether it gets hints that no real FTL has.
     pub oracle: bool,
     /// The workload; none where several are counted together.
     pub workload: Option<&'static str>,
@@ -66,13 +66,13 @@ pub struct CrashReport {
     pub nested_cuts: u64,
     /// Cuts whose flash and expectations equalled another's, which was checked.
     pub covered_by_equality: u64,
-    /// Branches that came up with flash and pages that equalled another's, which was checked from there on.
+    /// Branches that mounted with flash and pages that equalled another's, which was checked from there on.
     pub joined_after_recovery: u64,
     /// Branches that lost acknowledged data. Those that fail after they have joined are one, here and below.
     pub lost: u64,
     /// Branches with data that were never written there, or structures that contradict each other.
     pub corrupt: u64,
-    /// Branches that do not come up or cannot be written.
+    /// Branches that do not mount or cannot be written.
     pub stuck: u64,
     /// Branches in which the FTL panicked.
     pub panics: u64,
@@ -104,20 +104,21 @@ impl CrashReport {
     }
 }
 
-/// What the experiments on one FTL found, a workload each; `phelsuma.crash/1`.
+/// The findings of the experiments on one FTL, a workload each; `phelsuma.crash/1`.
 #[derive(Clone, Debug, Serialize)]
 pub struct CrashReports {
     /// All of them together: counts added up, and the longest recovery of all.
     #[serde(flatten)]
     pub sum: CrashReport,
-    /// What was cut, in a line: FTL, flash, logical pages. An id is of this one.
+    /// The subject of the cuts, in a line: FTL, flash, logical pages. An id is of this one.
     pub of: String,
     /// Each alone, in the order in which they were done.
     pub workloads: Vec<CrashReport>,
 }
 
 impl CrashReports {
-    /// Of one workload or several, on what [`LabConfig::describe`](super::LabConfig::describe) says; none at all gives none.
+    /// Of one workload or several, on what [`LabConfig::describe`](super::LabConfig::describe) says; none at all gives
+    /// none.
     pub fn of(of: String, workloads: Vec<CrashReport>) -> Option<Self> {
         let (first, others) = workloads.split_first()?;
         let sum = others.iter().fold(first.clone(), |mut sum, other| {
@@ -159,7 +160,7 @@ impl CrashReport {
     }
 }
 
-/// What a sweep found.
+/// The findings of a sweep.
 pub(crate) fn report(shared: &Shared, uncut: &Uncut, points: &CutPoints) -> CrashReport {
     let (config, counts) = (&shared.config, &shared.counts);
     let promised = |path: &Path| {

@@ -1,4 +1,4 @@
-//! The script of a crash experiment: what the host does, drawn from a seed before it begins.
+//! The script of a crash experiment: the host's actions, drawn from a seed before it begins.
 
 use super::draw::Draw;
 use super::workload::Workload;
@@ -21,7 +21,7 @@ pub enum Request {
         /// How many.
         pages: u32,
     },
-    /// Pages read, and held against what was written there.
+    /// Pages read, and compared with what was written there.
     Read {
         /// First logical page.
         first: u32,
@@ -54,7 +54,7 @@ impl fmt::Display for Request {
     }
 }
 
-/// What a script is drawn for.
+/// The drive and the workload that a script is drawn for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) workload: Workload,
@@ -67,7 +67,7 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// What the host does in an experiment.
+/// The host's actions in an experiment.
 pub(crate) struct Script {
     pub(crate) requests: Vec<Request>,
     /// So many requests come before the workload.

@@ -1,9 +1,10 @@
-//! Merging: branches with equal flash and equal expectations are checked once, and so is what follows once a branch has
-//! come up and shown its pages.
+//! Merging: branches with equal flash and equal expectations are checked once.
 //!
-//! A report must not depend on which thread came first. So nothing is kept by who came first but whether the work is
-//! still to be done: of the ways to a branch the least is kept, and a failure is kept with the state it was found in
-//! and not with the branch that happened to be checked. Ids are made of that at the end, when all ways are known.
+//! So is what follows once a branch has mounted and shown its pages.
+//!
+//! A report must not depend on which thread came first. So only one thing depends on the order: whether the work is
+//! still to be done. Of the ways to a branch the least is kept. A failure is kept with the state it was found in and
+//! not with the branch that happened to be checked. Ids are made of that at the end, when all ways have been found.
 
 use super::failure::Failure;
 use super::path::{Cut, Fault, Path};
@@ -56,7 +57,7 @@ impl Step {
 /// A branch that was reached.
 struct Branch {
     least: Step,
-    /// What it came to when it had come up and shown its pages.
+    /// Its result when it had mounted and shown its pages.
     settled: Option<Key>,
 }
 
@@ -65,15 +66,15 @@ struct Shard {
     branches: FxHashMap<Key, Branch>,
     /// Branches whose recovery was cut, and how many more cuts that allowed.
     expanded: FxHashSet<(Key, u32)>,
-    /// Flash and pages shown of branches that came up.
+    /// Flash and pages shown of branches that mounted.
     settled: FxHashSet<Key>,
-    /// What is wrong with a branch up to there.
+    /// The failure of a branch up to there.
     failed: FxHashMap<Key, Failure>,
-    /// What is wrong from there on.
+    /// The failure from there on.
     failed_settled: FxHashMap<Key, Failure>,
 }
 
-/// What is left to do in a branch.
+/// The work left in a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ToDo {
     pub(crate) check: bool,
@@ -101,7 +102,7 @@ impl Seen {
         ToDo { check, expand: depth > 0 && shard.expanded.insert((key, depth)) }
     }
 
-    /// The branch `key` came up and shows what makes it `settled`; whether another got there before.
+    /// The branch `key` mounted and shows what makes it `settled`; whether another got there before.
     pub(crate) fn settle(&self, key: Key, settled: Key) -> bool {
         if let Some(branch) = self.shard(key).branches.get_mut(&key) {
             branch.settled = Some(settled);
@@ -116,11 +117,11 @@ impl Seen {
             None => shard.failed.entry(key),
             Some(settled) => shard.failed_settled.entry(settled),
         };
-        // Where several fail there it does not depend on threads which of them is told of.
+        // Where several fail there it does not depend on threads which of them is reported.
         failed.and_modify(|known| *known = known.clone().min(failure.clone())).or_insert(failure);
     }
 
-    /// The workload failed although nothing was cut but what it cuts itself.
+    /// The workload failed without any cuts but its own.
     pub(crate) fn fail_uncut(&self, failure: Failure) {
         self.fail(WORKLOAD, None, failure);
     }

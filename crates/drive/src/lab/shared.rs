@@ -1,4 +1,4 @@
-//! What all threads of a sweep have in common.
+//! The state that all threads of a sweep share.
 
 use super::config::LabConfig;
 use super::seen::Seen;
@@ -6,7 +6,7 @@ use super::subject::Any;
 use super::taken_back::TakenBack;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// What was done so far.
+/// The work done so far.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) points_done: AtomicU32,

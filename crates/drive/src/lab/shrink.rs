@@ -1,5 +1,7 @@
-//! The shortest script to a finding of a sweep: requests are left out as long as the same kind of thing is still wrong when
-//! what befell the drive befalls it at some operation of the same request.
+//! The shortest script to a finding of a sweep.
+//!
+//! Requests are left out as long as the same kind of failure remains. The cut or defect falls on some operation of the
+//! same request each time.
 
 use super::config::LabConfig;
 use super::defects::{Defects, REQUESTS_AFTER};

@@ -1,5 +1,7 @@
-//! What an experiment is done to: an FTL as the laboratory sees it. [`Config`] is one, so every FTL of this house is;
-//! others bring their own, and nothing else of the laboratory knows the difference.
+//! The subject of an experiment: an FTL as the laboratory sees it.
+//!
+//! [`Config`] is one, so every FTL of this project is. Others bring their own; the rest of the laboratory does not
+//! depend on the difference.
 
 use super::cut_nand::CutNand;
 use super::path::{Defect, Fault};
@@ -10,15 +12,15 @@ use phelsuma_nand::{Geometry, Time, Timing};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// An FTL that has been brought up, and the moment it is ready or how it came up.
+/// An FTL that has been mounted, and the moment it is ready or the report of its mount.
 pub type Ready<T> = Result<(Box<dyn Ftl<CutNand>>, T), FtlError>;
 
-/// An FTL that the laboratory can try: how a drive of it is made and brought up, and what a workload, a cut and a report
-/// have to know of it. It is what is configured, not what runs, so the same value is asked again and again, by several
-/// threads; everything it makes must follow from itself and the flash alone.
+/// An FTL that the laboratory can try: how a drive of it is formatted and mounted, and its properties for workloads,
+/// cuts and reports. It is the configuration, not the running FTL, so several threads use the same value again and
+/// again. Everything that it makes must follow from itself and the flash alone.
 ///
 /// An FTL from outside is given to [`LabConfig`](super::LabConfig) or [`SoakConfig`](super::SoakConfig) in the place of
-/// a [`Config`]. This one is of the house under another name:
+/// a [`Config`]. This one is of this project under another name:
 ///
 /// ```
 /// use phelsuma_drive::lab::{CutNand, Fault, LabConfig, Points, Ready, Subject, Sweep, Workload};
@@ -63,7 +65,7 @@ pub trait Subject: Debug + Send + Sync {
     /// Its name in reports.
     fn name(&self) -> &str;
 
-    /// All that makes it what it is besides name and size, in a line: counts of equal ones add up.
+    /// All that determines it besides name and size, in a line: counts of equal ones add up.
     fn about(&self) -> String {
         format!("{self:?}")
     }
@@ -77,15 +79,15 @@ pub trait Subject: Debug + Send + Sync {
     /// [`FtlError::DoesNotFit`], or what the flash refuses.
     fn format(&self, nand: &mut CutNand, at: Time) -> Ready<Time>;
 
-    /// Brings up the drive that is on the flash, from flash alone. An error is a finding: *stuck*. So is a report whose bound is
-    /// less than what the flash counts, or whose steps, if it has any, come to something else.
+    /// Mounts the drive that is on the flash, from flash alone. An error is a finding: *stuck*. So is a report whose
+    /// bound is less than what the flash counts, or whose steps, if it has any, do not add up.
     ///
     /// # Errors
-    /// Why the drive does not come up.
+    /// Why the drive does not mount.
     fn recover(&self, nand: &mut CutNand, at: Time) -> Ready<RecoveryReport>;
 
-    /// Mapping entries that RAM caches, 0 where that is left to a default; none where there is no cache. Workloads ask
-    /// for fewer pages than that, or for more.
+    /// Mapping entries that RAM caches, 0 where that is left to a default; none where there is no cache. Workloads use
+    /// fewer pages than that, or more.
     fn cache_entries(&self) -> Option<u32> {
         None
     }
@@ -101,26 +103,26 @@ pub trait Subject: Debug + Send + Sync {
         true
     }
 
-    /// Whether a power cut may take back what was acknowledged since the last flush, the FTL's own or the host's: each
-    /// page reads then as it did at some moment since that flush, or right before it; or it is a read error, if it was
-    /// written since. What was trimmed stays so, and nothing that was never written there is ever read.
+    /// Whether a power cut may take back writes acknowledged since the last flush, the FTL's own or the host's. Each
+    /// page reads then as it did at some moment since that flush, or right before it. Or it is a read error, if it was
+    /// written since. What was trimmed stays so, and data that were never written there are never read.
     fn may_lose_what_is_not_flushed(&self) -> bool {
         false
     }
 
-    /// Whether it comes up from pages of metadata alone: where one does not say any more which it was, nothing else
-    /// tells what it said, and all that it may have said is a read error.
+    /// Whether it mounts from pages of metadata alone. If one does not say any more which it was, there is no other
+    /// record. Then every page that it may have mapped is a read error.
     fn recovers_from_metadata_alone(&self) -> bool {
         self.has_battery()
     }
 
-    /// Whether it is told what no real FTL knows.
+    /// Whether it gets hints that no real FTL has.
     fn is_oracle(&self) -> bool {
         false
     }
 
-    /// What the host says of its write of `page`, the `number`-th of the experiment. It need not be true: whatever is
-    /// said, nothing may be lost.
+    /// The host's hint with its write of `page`, the `number`-th of the experiment. It need not be true: no hint may
+    /// cause a loss.
     fn hint(&self, _page: u32, _number: u32) -> Hint {
         Hint::None
     }
@@ -130,7 +132,7 @@ pub trait Subject: Debug + Send + Sync {
         None
     }
 
-    /// What it promises where this befalls it. What is not promised is tried all the same, and counted apart.
+    /// Its promise where this befalls it. Unpromised survival is tried all the same, and counted apart.
     fn promise(&self, _fault: Fault) -> Promise {
         if self.may_lose_what_is_not_flushed() { Promise::Flushed } else { Promise::Kept }
     }
@@ -141,11 +143,11 @@ pub trait Subject: Debug + Send + Sync {
 pub enum Promise {
     /// Everything acknowledged reads as it was written, and the drive can be written.
     Kept,
-    /// So does everything that was flushed; what was written since may be as it was at any time since, or a read error
+    /// So does everything that was flushed. Later writes may be as they were at any time since, or a read error
     /// ([`Subject::may_lose_what_is_not_flushed`]).
     Flushed,
-    /// What is gone is a read error, for the pages concerned and no others, and the drive can be written. (Of decayed metadata:
-    /// or what the page held before, where nothing on flash can tell.)
+    /// Lost data are a read error, for the pages concerned and no others, and the drive can be written. (Of decayed
+    /// metadata: or what the page held before, where there is no other record on flash.)
     Detected,
     /// Nothing, and why.
     Nothing(&'static str),
@@ -196,7 +198,7 @@ impl Subject for Config {
     }
 
     fn reads_table(&self) -> bool {
-        // What is stale stands on flash as well, and recovery goes by that.
+        // Stale pages stand on flash as well, and recovery goes by that.
         self.composition.page_mapped().is_none_or(|parts| parts.validity == ValidityPart::RamBitmap)
     }
 

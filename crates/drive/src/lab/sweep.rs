@@ -1,5 +1,6 @@
-//! The sweep: the workload runs once to count its operations, then once on each thread, with the power cut where
-//! `points.rs` says and branched there as `branch.rs` does.
+//! The sweep: the workload runs once to count its operations, then once on each thread with the power cuts.
+//!
+//! `points.rs` says where the power is cut, and `branch.rs` branches there.
 
 use super::config::{LabConfig, LabError, what_meets};
 use super::defects::Defects;
@@ -18,7 +19,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often somebody who asked for it is told how far a sweep is.
+/// How often a sweep reports its progress.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(250);
 
 /// No workload has more write requests than these.
@@ -35,7 +36,7 @@ pub struct Progress {
     pub branches: u64,
 }
 
-/// A crash experiment with what is not part of every one.
+/// A crash experiment with options that are not part of every one.
 pub struct Sweep<'a, F = Config> {
     config: &'a LabConfig<F>,
     extras: Extras,
@@ -70,21 +71,21 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
         Self { again, ..self }
     }
 
-    /// Finds a short way to the first failure, if there is one ([`Failed::script`]). That takes a few hundred experiments
-    /// more.
+    /// Finds a short way to the first failure, if there is one ([`Failed::script`]). That takes a few hundred
+    /// experiments more.
     #[must_use]
     pub fn shortening(self) -> Self {
         Self { shortest: true, ..self }
     }
 
-    /// Has somebody told how far it is, a few times a second and at the end.
+    /// Has its progress reported to a callback, a few times a second and at the end.
     #[must_use]
     pub fn telling(self, progress: &'a dyn Fn(Progress)) -> Self {
         Self { progress: Some(progress), ..self }
     }
 
-    /// How many write requests the workload has to have, so that it comes to so many programs and erases at the least; a
-    /// few more than that, as a rule.
+    /// How many write requests the workload needs, so that it comes to so many programs and erases at the least. As a
+    /// rule they are a few more than that.
     ///
     /// # Errors
     /// [`LabError::Workload`]: it does not run even without cuts.
@@ -113,7 +114,7 @@ impl<'a, F: Subject + Clone + 'static> Sweep<'a, F> {
             config.depth = path.cuts().max(1);
             config.threads = 1;
             if path.0.len() > 1 {
-                // What is cut again and again are recoveries from the workload's cuts.
+                // The recoveries from the workload's own cuts are cut again and again.
                 again = 0;
             }
         }

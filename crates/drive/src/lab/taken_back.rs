@@ -1,6 +1,6 @@
-//! What power cuts took back of what was acknowledged and not flushed, where that is all that an FTL promises
-//! ([`Subject::may_lose_what_is_not_flushed`](super::Subject::may_lose_what_is_not_flushed)): how many pages, cut by
-//! cut.
+//! How many acknowledged pages power cuts took back, cut by cut, where an FTL promises only what was flushed.
+//!
+//! Such an FTL says so in [`Subject::may_lose_what_is_not_flushed`](super::Subject::may_lose_what_is_not_flushed).
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(crate) struct Taken {
 /// So many cuts took so many pages back.
 type Histogram = BTreeMap<u32, u64>;
 
-/// Over the branches that came up, those that are equal counted once.
+/// Over the branches that mounted, those that are equal counted once.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Histograms {
     pages: Histogram,
@@ -85,7 +85,7 @@ impl Spread {
 /// What cuts took back that was acknowledged and not flushed: logical pages, over the branches that were looked at.
 #[derive(Clone, Default, Debug, Serialize)]
 pub struct TakenBackReport {
-    /// Branches that came up and were looked at; those that are equal are one.
+    /// Branches that mounted and were checked; those that are equal are one.
     pub branches: u64,
     /// Pages of either kind.
     pub pages: Spread,

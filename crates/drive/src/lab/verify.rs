@@ -1,4 +1,4 @@
-//! What is checked after a power cut: a branch is recovered, read in full, recovered once more, written over twice and
+//! The check after a power cut: a branch is recovered, read in full, recovered once more, written over twice and
 //! checked again.
 
 use super::cut_nand::CutNand;
@@ -23,7 +23,7 @@ pub(crate) fn bring_up(nand: &mut CutNand, subject: &dyn Subject) -> Checked<(Bo
     }
 }
 
-/// What the flash has counted before a recovery: the recovery need not be believed.
+/// The flash's counters before a recovery: the recovery need not be believed.
 pub(crate) struct Counted {
     operations: OpCounts,
     failed_programs: u64,
@@ -35,15 +35,15 @@ impl Counted {
     }
 }
 
-/// Whether a recovery has come to no more than it states, and has told of all that it read and programmed: but where programs
-/// failed, which spoil a block, and nothing states what is done about that.
+/// Whether a recovery costs no more than it states, and has reported all of its reads and programs. The exception is
+/// failed programs, which spoil a block: nothing states what is done about that.
 pub(crate) fn within_bound(before: &Counted, sim: &SimNand, report: &RecoveryReport) -> Checked<()> {
     let now = Counted::on(sim);
     let (came_to, failed) = (now.operations - before.operations, now.failed_programs - before.failed_programs);
     let (told, bound) = (report.total(), report.bound);
     let of = |what: &str, came_to: u64, told: u64, bound: u64| {
         let is_too_much = came_to > bound;
-        // Who tells of no steps at all tells of none.
+        // A report without steps is exempt.
         let is_hidden = failed == 0 && came_to != told && !report.steps.is_empty();
         (is_too_much || is_hidden).then(|| format!("{came_to} {what}, {told} are told of and {bound} are stated"))
     };
@@ -64,8 +64,8 @@ fn power_cycle(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, at: Time) -> Chec
     Ok(())
 }
 
-/// Everything after the first recovery. `seen_before` is asked once the drive has come up and shown its pages, with a
-/// key of flash and pages shown: whether a branch that got to the same has been checked from there on.
+/// Everything after the first recovery. `seen_before` is called once the drive has mounted and shown its pages, with a
+/// key of flash and pages shown. It says whether a branch that got to the same has been checked from there on.
 pub(crate) fn verify(
     nand: &mut CutNand,
     mut ftl: Box<dyn Ftl<CutNand>>,
@@ -82,7 +82,7 @@ pub(crate) fn verify(
     }
 
     power_cycle(ftl.as_mut(), nand, Time::ZERO)?;
-    // From here on everything follows from the flash and what it showed.
+    // From here on everything follows from the flash and the pages that it showed.
     if seen_before(nand.sim.fingerprint().unwrap_or_default() ^ model.hash()) {
         return Ok(());
     }
@@ -121,7 +121,8 @@ fn after_cut(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, 
     observe(ftl, nand, &expectation, model, when).map(drop)
 }
 
-/// Reads everything after a recovery. What it shows, if that may be, stays from then on. What the cut took back.
+/// Reads everything after a recovery. The content that it shows, if that may be, stays from then on. The data that the
+/// cut took back.
 pub(crate) fn observe(
     ftl: &mut dyn Ftl<CutNand>,
     nand: &mut CutNand,
@@ -178,7 +179,7 @@ pub(crate) fn read_pages(
         found.push(match page {
             HostPage::Zeros => Some(0),
             HostPage::Data(Content::Hollow(tag)) => Some(tag),
-            // The laboratory writes hollow pages only: these bytes are somebody else's.
+            // The laboratory writes hollow pages only: these bytes are of another page.
             HostPage::Data(Content::Bytes(_)) => Some(u64::MAX),
             HostPage::Unreadable => None,
         });
@@ -207,18 +208,21 @@ pub(crate) fn exactly(model: &Model, first: u32, found: &[Option<u64>], when: &s
 /// they need not.
 pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &Model, when: &str) -> Checked<()> {
     let is_expected = |finding: &Finding| match (model.has_decayed(), finding.about) {
-        // What a cut has taken back may have been erased since, or in part: then a recovery from translation pages alone, which
-        // reads one spare area of a block, finds the block as it was, and pages that are named there are blank.
+        // Pages that a cut has taken back may have been erased since, or in part. A recovery from translation pages
+        // alone reads one spare area of a block. Then it finds the block as it was, and pages that are named there are
+        // blank.
         (_, Disagreement::MappedErased) => model.may_lose(),
         (Decayed::Nothing, _) => model.may_lose() && finding.is_of_unreadable_pages(),
-        // A page that is mapped and has decayed is a finding, and here it is to be expected. So is one that has decayed,
-        // was given up, and counts as live until its block is collected: the power failed before validity had heard of it.
+        // A page that is mapped and has decayed is a finding, and here it is to be expected. So is one that has
+        // decayed, was given up, and counts as live until its block is collected: the power failed before that was
+        // reported to validity.
         (Decayed::Host, _) => finding.is_of_unreadable_pages(),
-        // What told that a page is stale is gone, and it is taken for live; nothing that the table names is taken for stale.
+        // The record that a page is stale is gone, and it is taken for live; nothing that the table names is taken for
+        // stale.
         (Decayed::Validity, Disagreement::MappedNotValid) => false,
-        // What named a page is gone: it is taken for live, or an older version of what named it answers, and names what is
-        // known to be stale, or is read and found to be another. That no page has two owners, no free block a live page,
-        // and each block one use, holds whatever has decayed.
+        // The page that named it is gone. So it is taken for live. Or an older version answers, and names a page that
+        // is known to be stale, or is read and found to be another. That no page has two owners, no free block a live
+        // page, and each block one use, holds whatever has decayed.
         (Decayed::Validity | Decayed::Metadata, Disagreement::Structure) => false,
         (Decayed::Validity | Decayed::Metadata, _) => true,
     };
@@ -228,8 +232,8 @@ pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: 
     }
 }
 
-/// Writes every logical page once: scattered over the space in the first round, in order in the second, so that blocks with
-/// much that is live are collected as well as such with little.
+/// Writes every logical page once: scattered over the space in the first round, in order in the second. So blocks with
+/// many live pages are collected as well as those with few.
 fn overwrite(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: &mut Model, round: u32, at: Time) -> Checked<Time> {
     let pages = model.logical_pages();
     let stride = if round == 0 { stride_of(pages) } else { 1 };

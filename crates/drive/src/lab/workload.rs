@@ -1,7 +1,8 @@
-//! The workloads of a crash experiment, by name. Each asks for something else, chosen for what it can break; what each
-//! draws is in `draw.rs`.
+//! The workloads of a crash experiment, by name.
+//!
+//! Each has other requests, chosen for what they can break. `draw.rs` has what each draws.
 
-/// What the host asks for while the power is cut.
+/// The host's requests while the power is cut.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Workload {
     /// Writes, trims and flushes.
@@ -65,7 +66,7 @@ impl Workload {
         }
     }
 
-    /// What it asks and what that can break, in a line.
+    /// Its requests and what they can break, in a line.
     pub fn about(self) -> &'static str {
         match self {
             Self::Mixed => {

@@ -1,6 +1,7 @@
-//! Garbage collection against what is known of it: static quotas land on the best split that the models have, and an
-//! oracle does better than everything that guesses. The figures that were measured are in
-//! docs/results/garbage-collection.md.
+//! Garbage collection against known bounds.
+//!
+//! Static quotas land on the best split that the models have, and an oracle does better than everything that guesses.
+//! The figures that were measured are in docs/results/garbage-collection.md.
 //!
 //! By default a few drives of 1,024 blocks; with `PHELSUMA_THOROUGH=1` all ratios, and the simulators' drives.
 
@@ -10,8 +11,8 @@ use phelsuma_trace::Workload;
 
 const PAGE: u64 = 4096;
 
-/// A drive on which `usable` blocks are left beside reserve, open blocks and description, of which logical pages take
-/// `ratio`; warmed up and measured for so many logical capacities.
+/// A drive on which `usable` blocks are left beside reserve, open blocks and description; logical pages take `ratio` of
+/// them. It is warmed up and measured for so many logical capacities.
 fn measured(ftl: &str, sets: &[(&str, &str)], spec: &str, shape: (u64, u32, f64), passes: (f64, f64)) -> RunResult {
     let (usable, pages_per_block, ratio) = shape;
     let at = |blocks: u64| {
@@ -23,7 +24,7 @@ fn measured(ftl: &str, sets: &[(&str, &str)], spec: &str, shape: (u64, u32, f64)
         (config.warmup, config.passes) = passes;
         config
     };
-    // What is set aside does not depend on how large the rest is.
+    // The space set aside does not depend on how large the rest is.
     let mut small = at(usable);
     small.shape.ratio = 0.1;
     (small.warmup, small.passes) = (0.0, 0.01);
@@ -59,7 +60,7 @@ fn static_quotas_land_on_the_best_split() {
     }
 }
 
-/// Between what nobody can beat who splits by class once and for all, and what does not look at the pages at all.
+/// Between the bound of every fixed split by class, and a policy that does not look at the pages at all.
 #[test]
 fn dual_greedy_is_between_static_quotas_and_greedy_where_a_fifth_of_the_pages_is_hot() {
     let of = |ftl| amplification(&measured(ftl, &[], "hotcold:80/20", (1024, 64, 0.9), (6.0, 2.0)));
@@ -105,8 +106,8 @@ fn pages_are_worth_sorting_by_what_can_be_inferred_of_them() {
     }
 }
 
-/// The drives of two public simulators, of 1,024 blocks of 256 pages, logical pages taking 0.9313 of these, overwritten 25
-/// times. What is printed is what docs/results/garbage-collection.md has: write amplification without and with the fill,
+/// The drives of two public simulators, of 1,024 blocks of 256 pages, logical pages taking 0.9313 of these, overwritten
+/// 25 times. The output is that of docs/results/garbage-collection.md: write amplification without and with the fill,
 /// with open blocks beside those 1,024 and among them.
 #[test]
 fn the_drives_of_public_simulators() {

@@ -1,11 +1,14 @@
-//! `geckoftl` with placements that sort pages by age, and the victims that go with them, and `mu-ftl` with caches that are
-//! full all the time: sweeps of power cuts with every fault that they promise, and what is read to know the old copies of
-//! pages.
+//! Sweeps of power cuts over compositions that no preset has, with every fault that they promise to survive.
+//!
+//! - `geckoftl` with placements that sort pages by age, and the victims that go with them. The reads that find the old
+//!   copies of pages are part of it.
+//! - `mu-ftl` with caches that are full all the time.
 //!
 //! `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it -- --nocapture crash_compositions::` goes over
 //! every workload with many cuts and prints their numbers.
 //!
-//! Not tested: the same placements where the mapping is in RAM, which presets have and `crash_workloads.rs` goes over.
+//! Not tested: the same placements where the mapping is in RAM. Presets have those and `crash_workloads.rs` goes over
+//! them.
 
 use crate::room;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
@@ -17,7 +20,7 @@ use phelsuma_trace::Source;
 
 type Settings = &'static [(&'static str, &'static str)];
 
-/// What `geckoftl` is given, each with what becomes of a page whose old copy its mapping does not know.
+/// Settings of `geckoftl`, each with the treatment of a page whose old copy is not in its mapping.
 const COMPOSITIONS: [Settings; 9] = [
     &[("placement", "dual-greedy"), ("victim", "dual-greedy")],
     &[("placement", "dual-greedy"), ("victim", "dual-greedy"), ("placement.unknown", "fetch")],
@@ -162,7 +165,8 @@ fn geckoftl_that_sorts_pages_by_age_survives_cuts_on_several_dies() {
     sweep_all("dies", SORTED, (1, 40), (200, 300), 1, (2, 2));
 }
 
-/// Of a drive of the laboratory it takes a short epoch and many writes until MiDAS has groups, which a cut makes it forget.
+/// Of a drive of the laboratory it takes a short epoch and many writes until MiDAS has groups, which a cut makes it
+/// forget.
 #[test]
 fn midas_that_has_chosen_its_groups_survives_cuts() {
     let geometry = Geometry::new(512, 32, 128, 1, 1).unwrap();
@@ -200,11 +204,11 @@ fn run(settings: &[(&str, &str)], workload: &str) -> RunResult {
     phelsuma_drive::run(&config, &|_| true).unwrap()
 }
 
-/// What a lazy mapping does not know is looked up if that is asked for, and paid for: each look-up is a read of a
+/// An old copy that is not in a lazy mapping is looked up on request, and paid for: each look-up is a read of a
 /// translation page, and none is left unknown.
 #[test]
 fn every_placement_that_asks_for_old_copies_has_them_looked_up_where_that_is_asked_for() {
-    // With a table in RAM SepBIT knows when a page was written last wherever its old copy is.
+    // With a table in RAM SepBIT has when a page was written last wherever its old copy is.
     let sorted: [Settings; 3] = [
         &[("placement", "dual-greedy"), ("victim", "dual-greedy")],
         &[("placement", "dac"), ("victim", "cat")],

@@ -27,9 +27,9 @@ fn config(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     }
 }
 
-/// The FTLs that any cut may meet, but for oracles, which no data are kept with; of these the one that `PHELSUMA_FTL`
-/// names, if it does. Not in the long mode `page` and `dac` alone stand for those with a table of pages: the others recover by
-/// the same code, and `crash_workloads` cuts each of them.
+/// The FTLs that any cut may meet, but for oracles, which are for no data; of these the one that `PHELSUMA_FTL` names,
+/// if it does. Outside the long mode `page` and `dac` alone stand for those with a table of pages. The others recover
+/// by the same code, and `crash_workloads` cuts each of them.
 fn scanned() -> impl Iterator<Item = &'static Preset> {
     let only = std::env::var("PHELSUMA_FTL").ok();
     let wanted = move |preset: &&Preset| match only.as_deref() {
@@ -276,9 +276,9 @@ mod mutants {
     use super::*;
     use phelsuma_ftl::Barrier;
 
-    /// What is not noticed, and on how many channels and dies.
+    /// The barriers whose omission is not noticed, and on how many channels and dies.
     const MISSED: [(Barrier, (u32, u32)); 1] = [
-        // With blocks that are kept blank (`blocks/blank.rs`), what is to be held is hardly ever taken on four dies.
+        // With blocks that are kept blank (`blocks/blank.rs`), a held block is hardly ever taken on four dies.
         (Barrier::FallbacksHeld, FOUR_DIES),
     ];
 
@@ -337,7 +337,7 @@ mod mutants {
 
     #[test]
     fn what_an_ftl_forgets_gives_the_same_report_on_any_number_of_threads() {
-        // Found at once; found when the drive has come up and joined others; found in cuts of recoveries alone.
+        // Found at once; found when the drive has mounted and joined others; found in cuts of recoveries alone.
         let at_once = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsVerified, (1, 1)) };
         let joined = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsCopied, (1, 1)) };
         let several_dies = LabConfig { points: Points::Some(10), ..trap(Barrier::SuspectsCopied, FOUR_DIES) };
@@ -355,7 +355,7 @@ mod mutants {
                 let trap = LabConfig { depth: 2, points: Points::Some(24), ..trap(barrier, dies) };
                 let report = run(&trap);
                 assert!(report.joined_after_recovery > 0);
-                // What is found right after the recovery is found before branches join.
+                // Failures right after the recovery are found before branches join.
                 let late = report.failures.iter().filter(|f| !f.message.starts_with("after recovery")).count();
                 assert!(late > 0, "{barrier:?} on {dies:?}: {:?}", report.failures);
                 assert_replays(&trap, &report);

@@ -1,5 +1,6 @@
-//! Every workload of the crash laboratory with every FTL that survives power cuts, and with mutants (`make
-//! mutants`) the proof that each workload notices what it is there for.
+//! Every workload of the crash laboratory with every FTL that survives power cuts.
+//!
+//! With mutants (`make mutants`) it also proves that each workload notices what it is there for.
 
 use crate::room;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
@@ -56,8 +57,8 @@ fn assert_sound(report: &CrashReport) {
     assert!(report.cuts > 0);
 }
 
-/// Every FTL that survives power cuts, but for oracles, which no data are kept with; with what a branch of it costs here:
-/// one of those with a table of pages in RAM is one.
+/// Every FTL that survives power cuts, but for oracles, which are for no data. Each has the cost of a branch of it
+/// here: one of those with a table of pages in RAM is one.
 ///
 /// On one channel an FTL for each is the one that it is made of: it is tried there in the long mode alone.
 fn survivors((channels, _): (u32, u32)) -> impl Iterator<Item = (&'static str, u32)> {
@@ -74,8 +75,9 @@ fn has_battery(name: &str) -> bool {
     Preset::named(name).unwrap().composition.has_battery()
 }
 
-/// `cuts` of each, or fewer where they cost more, and four times as many in the long mode. Not in the long mode it is a sample: each FTL under a fifth of the
-/// workloads, and each workload with a fifth of the FTLs; an eleventh where recoveries are cut as well.
+/// `cuts` of each, or fewer where they cost more, and four times as many in the long mode. Not in the long mode it is a
+/// sample: each FTL under a fifth of the workloads, and each workload with a fifth of the FTLs; an eleventh where
+/// recoveries are cut as well.
 fn sweep_all(cuts: u32, writes: u32, depth: u32, dies: (u32, u32)) {
     let part = if depth > 1 { 11 } else { 5 };
     for (number, (name, cost)) in survivors(dies).enumerate() {
@@ -114,7 +116,7 @@ fn every_ftl_survives_every_workload_on_several_dies() {
     }
 }
 
-/// However often the power fails while a drive comes up, it does come up when it is left alone.
+/// However often the power fails while a drive mounts, it does mount when it is left alone.
 #[test]
 fn recoveries_that_are_cut_again_and_again_come_up_in_the_end() {
     for (name, _) in survivors((1, 1)).filter(|(name, _)| !has_battery(name)) {
@@ -224,7 +226,7 @@ mod mutants {
             cuts: 12,
             mixed_misses: true,
         },
-        // What was written before the pages became hot rests in the cache, dirty, and would never be synchronized.
+        // Entries from before the pages became hot rest in the cache, dirty, and would never be synchronized.
         Trap {
             workload: Workload::Hot,
             ftl: "geckoftl",
@@ -232,7 +234,7 @@ mod mutants {
             cuts: 12,
             mixed_misses: true,
         },
-        // Of what was overwritten in order hardly anything is moved: the block of moved pages stays open.
+        // Hardly any page that was overwritten in order is moved: the block of moved pages stays open.
         Trap {
             workload: Workload::Slow,
             ftl: "geckoftl",
@@ -269,7 +271,7 @@ mod mutants {
             mixed_misses: false,
         },
         Trap { workload: Workload::Wiped, ftl: "geckoftl", barrier: Barrier::EraseFlag, cuts: 12, mixed_misses: false },
-        // What was written behind a snapshot is not noticed.
+        // Writes behind a snapshot are not noticed.
         Trap {
             workload: Workload::Closes,
             ftl: "last++",
@@ -293,7 +295,7 @@ mod mutants {
             let points = Points::Some(self.cuts);
             let mut config = LabConfig { points, ..config(self.ftl, workload, 400, 1, (1, 1)) };
             if self.barrier == Barrier::OldestOpenListed {
-                // A stream of its own for what is moved.
+                // A stream of its own for moved pages.
                 config.ftl.composition.set("placement", "host-gc").unwrap();
             }
             config.ftl.forgets = forgets;
@@ -326,8 +328,8 @@ mod mutants {
         }
     }
 
-    /// A finding is shown by few of the thousand requests that led there. Where a collection has to be at work, those that
-    /// fill the drive are among them.
+    /// A finding is shown by few of the thousand requests that led there. Where a collection has to be at work, those
+    /// that fill the drive are among them.
     #[test]
     fn findings_are_shortened() {
         for (name, barrier, workload) in

@@ -20,7 +20,7 @@ struct Case {
 }
 
 impl Case {
-    /// Measured write amplification and what the model says.
+    /// Measured write amplification and the model's.
     fn measure(self) -> (f64, f64) {
         let mut config = RunConfig::new(self.ftl, Input::Workload(Workload::Uniform)).unwrap();
         config.shape.ratio = self.ratio;
@@ -84,7 +84,7 @@ fn sampled(looks: &str) -> (f64, f64) {
 }
 
 /// No policy is better than greedy under uniform writes. One that looks at four blocks for each that it collects should
-/// be better than the best of ten drawn at random, because it remembers what it has seen.
+/// be better than the best of ten drawn at random, because it remembers.
 #[test]
 fn a_sample_of_the_counters_lies_between_greedy_and_d_choices() {
     let (four, ratio) = sampled("4");

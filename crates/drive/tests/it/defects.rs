@@ -1,5 +1,7 @@
-//! Defects besides power cuts, at operations of every workload: programs and erases that fail, pages that decay, blocks
-//! that were never good; alone, and with the power cut behind them.
+//! Defects besides power cuts, at operations of every workload.
+//!
+//! Programs and erases fail, pages decay, and blocks were never good. Each is tried alone, and with the power cut
+//! behind it.
 
 use phelsuma_drive::lab::{CrashReport, Defect, Fault, LabConfig, LabError, Points, Promise, Subject, Sweep, Workload};
 use phelsuma_ftl::{Config, PRESETS, Preset};
@@ -106,7 +108,7 @@ fn a_report_of_defects_is_the_same_on_any_number_of_threads() {
     assert_eq!(json(1), json(3));
 }
 
-/// What is promised depends on what an FTL is made of, not on its name.
+/// The promise depends on an FTL's parts, not on its name.
 #[test]
 fn what_an_ftl_has_no_second_source_for_it_does_not_promise() {
     let of = |name: &str, fault| config(name, Workload::Mixed, Points::Some(0)).ftl.promise(fault);

@@ -1,12 +1,14 @@
-//! The same seed gives the same flash, the same figures and the same crash report: in debug and release builds, on 64-bit
-//! and 32-bit machines, and on any number of threads. Every FTL of this house is held against values that are stored in
-//! `determinism.json`; `make determinism` does so with each kind of build.
+//! The same seed gives the same flash, the same figures and the same crash report.
+//!
+//! That holds in debug and release builds, on 64-bit and 32-bit machines, and on any number of threads. Every FTL of
+//! this project is compared with values that are stored in `determinism.json`. `make determinism` does so with each
+//! kind of build.
 //!
 //! With `PHELSUMA_UPDATE_GOLDEN=1` the values are written anew. Where they change, stored replay ids and figures may no
 //! longer be what they were: say why in the commit.
 //!
-//! What an FTL keeps in RAM is counted as it lies there, and takes less where a word is 32 bits: those figures are stored
-//! for each size of a word, and whoever writes values anew does so with a build of each.
+//! The state of an FTL in RAM is counted as it lies there, and takes less where a word is 32 bits. Those figures are
+//! stored for each size of a word. To write values anew, do so with a build of each.
 //!
 //! Not covered: big-endian machines, traces that are compressed with zstd, and what a run costs the machine.
 
@@ -100,7 +102,7 @@ impl Nand for Plug {
 
     fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
         self.about_to(|sim, fault, _, seed| {
-            // What the chip refuses changes nothing.
+            // An operation that the chip refuses changes nothing.
             let _ = sim.cut_program(page, content, spare, fault, seed);
         });
         self.sim.program(page, content, spare, op)
@@ -243,7 +245,7 @@ impl Drive {
         self.at = self.ftl.read(&mut self.nand, LogicalPage(0), pages, Purpose::Host, self.at, &mut sink).unwrap();
     }
 
-    /// What this flash has done so far goes into the course. A copy has the statistics of what it is a copy of.
+    /// The operations of this flash so far go into the course. A copy has the statistics of its original.
     fn count(&mut self) {
         let total = self.nand.sim.stats().total();
         self.operations = [total.reads, total.spare_reads, total.programs, total.erases];
@@ -251,7 +253,7 @@ impl Drive {
     }
 }
 
-/// What a drive's life comes to, and what it takes in RAM.
+/// The result of a drive's life, and its RAM.
 fn image(config: Config, geometry: Geometry) -> (Value, Value) {
     let survives = config.composition.why_not_survivable().is_none();
     let mut drive = Drive::new(config, geometry);
@@ -287,7 +289,8 @@ fn image(config: Config, geometry: Geometry) -> (Value, Value) {
     (image, ram)
 }
 
-/// The report of a crash sweep; the same on every number of threads. In the usual mode one number is tried with each FTL.
+/// The report of a crash sweep; the same on every number of threads. In the usual mode one number is tried with each
+/// FTL.
 fn crash(config: &Config, geometry: Geometry) -> Value {
     let sweep = |threads| {
         let config = LabConfig {
@@ -313,7 +316,7 @@ fn crash(config: &Config, geometry: Geometry) -> Value {
     one
 }
 
-/// The result of a run, hashed: everything but what it takes of the machine.
+/// The result of a run, hashed: everything but its cost to the machine.
 fn figures(preset: &Preset) -> Value {
     let workload = phelsuma_trace::Workload::parse("mixed:read=30,trim=5,flush=1,bytes=512-20480:zipf:0.9").unwrap();
     let mut config = RunConfig::new(preset.name, Input::Workload(workload)).unwrap();
@@ -334,7 +337,7 @@ fn figures(preset: &Preset) -> Value {
     json!(format!("{:016x}", course.0))
 }
 
-/// The key of what is stored for this size of a word alone, and how such keys begin.
+/// The key of the values stored for this size of a word alone, and how such keys begin.
 const RAM: &str = "RAM, words of ";
 
 fn ram_key() -> String {
@@ -345,7 +348,7 @@ fn is_of_other_machines(key: &str) -> bool {
     key.starts_with(RAM) && key != ram_key()
 }
 
-/// What is stored of one FTL.
+/// The stored values of one FTL.
 fn computed_of(preset: &Preset) -> Value {
     let (mut of, mut ram) = (Map::new(), Map::new());
     for (name, (channels, dies), blocks, logical_pages) in

@@ -1,7 +1,7 @@
 //! Lifetimes of pages and dormant periods of blocks, and runs of the workloads of files.
 //!
-//! Lifetimes are counted a second time by `phelsuma-trace`, which knows of no drive; dormant periods are held against what
-//! can be said without counting.
+//! `phelsuma-trace`, which has no drive, counts lifetimes a second time. Dormant periods are compared with what can be
+//! said without counting.
 
 use phelsuma_drive::{Arrival, Distributions, Fill, Input, RunConfig, RunError, RunResult, run};
 use phelsuma_ftl::PRESETS;
@@ -36,7 +36,8 @@ fn lifetimes_are_the_workloads_own_whatever_the_ftl_and_however_it_copies() {
             let mut config = config(preset.name, spec);
             (config.fill, config.warmup, config.passes) = (Fill::None, 0.0, 4.0);
             let result = done(&config);
-            // Those have so many of the hot pages apart, this one all by when they die: the blocks they collect are stale.
+            // Those have so many of the hot pages apart, this one all by when they die: the blocks they collect are
+            // stale.
             let copies = match preset.name {
                 "dac" | "static-quota" => spec.starts_with("mixed"),
                 name => name != "oracle",
@@ -167,7 +168,7 @@ fn a_desktop_in_an_open_loop_keeps_its_own_time() {
     config.arrival = Arrival::Timestamps;
     let open = done(&config);
     assert_eq!(closed.host, open.host);
-    // Sixteen to thirty pages a second are asked, and a drive without idle times does hundreds.
+    // There are sixteen to thirty pages of requests a second, and a drive without idle times does hundreds.
     let pages_per_second = |result: &RunResult| result.host.write_pages as f64 / result.simulated_seconds;
     assert!(pages_per_second(&closed) > 150.0, "{}", pages_per_second(&closed));
     assert!((8.0..40.0).contains(&pages_per_second(&open)), "{}", pages_per_second(&open));

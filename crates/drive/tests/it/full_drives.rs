@@ -1,5 +1,4 @@
-//! Drives as full as they may be: what is asked of them is done, or refused at the start. They do not collect in
-//! circles.
+//! Drives as full as they may be: every request is done, or refused at the start. They do not collect in circles.
 
 use phelsuma_drive::{Fill, FoldChoice, Input, RunConfig, RunError, RunResult, run};
 use phelsuma_ftl::{MappingPart, PRESETS};
@@ -43,7 +42,10 @@ fn trace_of_touched_regions(logical_pages: u64) -> PathBuf {
 fn rewritten_after_trims(ftl: &str, capacity: u64, ratio: f64) -> Result<RunResult, RunError> {
     let logical_pages = (capacity as f64 / PAGE as f64 * ratio) as u64;
     let input = Input::Trace {
-        trace: TraceOrigin::Files { paths: vec![trace_of_touched_regions(logical_pages)], options: OpenOptions::default() },
+        trace: TraceOrigin::Files {
+            paths: vec![trace_of_touched_regions(logical_pages)],
+            options: OpenOptions::default(),
+        },
         fold: FoldChoice::Compact,
         loops: 1,
     };
@@ -53,10 +55,10 @@ fn rewritten_after_trims(ftl: &str, capacity: u64, ratio: f64) -> Result<RunResu
     config.shape.pages_per_block = 4;
     config.shape.ratio = ratio;
     config.fill = Fill::Sequential;
-    // On a thread of its own: what hangs does so in a single request, where nobody is asked whether to stop.
+    // On a thread of its own: a hang is within a single request, where no stop is checked.
     let (tell, told) = channel();
     std::thread::spawn(move || {
-        // Nobody listens any more once the test has failed.
+        // The receiver is gone once the test has failed.
         let _ = tell.send(run(&config, &|_| true));
     });
     told.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{ftl} hangs"))
@@ -71,7 +73,7 @@ fn largest(error: &RunError) -> f64 {
 
 fn assert_rewritten(ftls: impl IntoIterator<Item = (&'static str, u64)>) {
     for (ftl, capacity) in ftls {
-        // What does not fit is refused, and what is said to fit does.
+        // A drive that does not fit is refused, and one that is said to fit does.
         let mut result = rewritten_after_trims(ftl, capacity, 0.9990);
         if let Err(refused @ RunError::Input(_)) = &result {
             result = rewritten_after_trims(ftl, capacity, largest(refused));

@@ -1,5 +1,6 @@
-//! What page validity in flash costs under uniform random writes: a bitmap, and Logarithmic Gecko beside the formulas
-//! of `phelsuma_limits::gecko` (GeckoFTL, sections 3.2, 3.3, 5.1 and 5.2).
+//! Costs of page validity in flash under uniform random writes: a bitmap, and Logarithmic Gecko beside its formulas.
+//!
+//! The formulas are those of `phelsuma_limits::gecko` (GeckoFTL, sections 3.2, 3.3, 5.1 and 5.2).
 //!
 //! Validity is measured alone: mapping table in RAM, metadata never collected. The metric is the paper's: validity
 //! programs + reads/δ per host page written. Spare areas that collection reads are not validity's.
@@ -7,11 +8,12 @@
 //! **Over which time.** Costs repeat with the period of the largest merge, which leaves a single run. Counting begins
 //! and ends right after such merges and covers [`PERIODS`] of them.
 //!
-//! **At which sizes.** A run's level is a whole number and the formulas' is not: between one power of two of the
-//! longest run's pages and the next, measured costs saw up and down around the formula. So costs are taken at sizes
-//! spread evenly (by their logarithm) over an octave, from K to 2 K blocks, and averaged over it; each size is printed.
+//! **At which sizes.** A run's level is a whole number and the formulas' is not. So between one power of two of the
+//! longest run's pages and the next, measured costs saw up and down around the formula. Costs are therefore taken at
+//! sizes spread evenly (by their logarithm) over an octave, from K to 2 K blocks. They are averaged over it; each size
+//! is printed.
 //!
-//! `cargo test -p phelsuma-drive --test it -- --nocapture gecko_costs::` prints the tables; `PHELSUMA_THOROUGH=1` adds
+//! `cargo test -p phelsuma-drive --test it -- --nocapture gecko_costs::` prints the tables. `PHELSUMA_THOROUGH=1` adds
 //! larger drives and more sizes. Not tested here: other workloads, other ratios, more than one die.
 
 use phelsuma_drive::{Arrival, Drive, DriveShape, Input, RunConfig, run};
@@ -54,7 +56,7 @@ impl Case {
         Self { blocks, pages_per_block: 128, partitions: 4, size_ratio: 2, merge }
     }
 
-    /// What the formulas say, at T = 2, of whole pages: that ours have a header is for the measurement to show.
+    /// The figures of the formulas, at T = 2, of whole pages: that ours have a header is for the measurement to show.
     fn formula(&self) -> GeckoCosts {
         let Self { blocks, pages_per_block, partitions, merge, .. } = *self;
         let paper = Gecko::paper(partitions, merge);
@@ -314,19 +316,20 @@ fn a_bitmap_in_flash_costs_a_read_and_a_program_for_every_page_written() {
 
 /// Programs per entry, merge reads per entry, and reads per query.
 ///
-/// Measured costs saw around the formulas with the size, so it is the averages over an octave that are held to them. Of
-/// what programs stand above the formula, 1.4 % is the buffer: a page has a header, and the buffer is flushed before
-/// one more block could need all of its S entries. Collisions lower costs, and the tables say by how much: entries of a
-/// flush over V (above 0.986 as far as entries meet in the buffer), and *met*, what is programmed against a count of
-/// merges in which no two entries ever meet. Two-way they save 5 to 7 %, because there they leave a run too short for
-/// the next level and the largest merge to wait; multi-way 2 % or less.
+/// Measured costs saw around the formulas with the size, so the averages over an octave are held to them. Programs are
+/// above the formula, by 1.4 % because of the buffer. A page has a header, and the buffer is flushed before one more
+/// block could need all of its S entries. Collisions lower costs, and the tables say by how much. One figure is the
+/// entries of a flush over V (above 0.986 as far as entries meet in the buffer). The other is *met*: the programs,
+/// against a count of merges in which no two entries ever meet. Two-way they save 5 to 7 %, because there they leave a
+/// run too short for the next level and the largest merge to wait. Multi-way they save 2 % or less.
 ///
 /// Reads per query are the runs that there are: an erase flag rarely ends a query, because entries reach the longest
-/// run long before their block is erased again. Multi-way merging counts flushes in binary, so half of the levels below
-/// the longest run hold one: ⌊log₂ of its pages⌋/2 + 1, which is what is measured, and L/2 + 3/4 on average over an
-/// octave. The formula's L/2 + 1.4 is 0.65 of a read more, so multi-way it does *not* hold within 10 % at these sizes
-/// (it would within 7 % at the paper's L of 15). It is what two-way merging needs right above a power of two, where
-/// collisions keep levels occupied longest: up to half a run more than the binary count, and L/2 + 1.1 on average.
+/// run long before their block is erased again. Multi-way merging counts flushes in binary. So half of the levels below
+/// the longest run hold one: ⌊log₂ of its pages⌋/2 + 1, which is the measured figure, and L/2 + 3/4 on average over an
+/// octave. The formula's L/2 + 1.4 is 0.65 of a read more, so multi-way it does *not* hold within 10 % at these sizes.
+/// (It would within 7 % at the paper's L of 15.) Two-way merging needs that much right above a power of two, where
+/// collisions keep levels occupied longest. That is up to half a run more than the binary count, and L/2 + 1.1 on
+/// average.
 #[test]
 fn programs_and_reads_follow_the_formulas() {
     let title = "  blocks  pages  period  entries/V  programs·V  formula     off  met     off   merge reads·V     off  \
@@ -439,11 +442,11 @@ fn a_size_ratio_of_two_is_the_best() {
     }
 }
 
-/// Figure 10. The paper varies the blocks of a drive of one capacity, so K·B stays the same, and with S = B/32 so do
-/// K·S, V and L: then programs per entry must stay, too. (At the same K, a larger B would be a larger drive with more
-/// entries, and more levels.)
+/// Figure 10. The paper varies the blocks of a drive of one capacity, so K·B stays the same. With S = B/32 so do K·S, V
+/// and L. Then programs per entry must stay, too. (At the same K, a larger B would be a larger drive with more entries,
+/// and more levels.)
 ///
-/// They grow by a few percent, which is not the paper's: all entries of a block stand on one page here, so the buffer
+/// They grow by a few percent, which is not the paper's: all entries of a block stand on one page here. So the buffer
 /// is flushed S − 1 entries early, and a run's page may end with room for as many. At S = 32 that is 6 % and 3 % of V.
 #[test]
 fn with_partitions_programs_per_entry_do_not_depend_on_the_block_size() {
@@ -490,10 +493,9 @@ fn with_partitions_programs_per_entry_do_not_depend_on_the_block_size() {
 /// Section 3.2: never more than about twice the longest run.
 ///
 /// On average that is so. At the most, right before the largest merge, it is so for multi-way merging; two-way merging
-/// comes to 2.7. The paper takes each run for at most half as long as the next; but a run stays in its level until it
-/// has twice the pages, and if entries have met in it, the second may be as long as the longest: longest + 2^(top + 1)
-/// pages, which is three times the longest, is the bound. Not counted: while runs are merged, old and new are both
-/// there.
+/// comes to 2.7. The paper takes each run for at most half as long as the next. But a run stays in its level until it
+/// has twice the pages. If entries have met in it, the second may be as long as the longest. The bound is longest +
+/// 2^(top + 1) pages, which is three times the longest. Not counted: while runs are merged, old and new are both there.
 #[test]
 fn all_runs_together_are_about_twice_as_long_as_the_longest() {
     println!("             blocks  longest  most   most/longest  average/longest");

@@ -34,8 +34,8 @@ fn written_after(requests: &[(u64, Op, u64)]) -> Vec<u64> {
 #[test]
 fn dirty_entries_are_written_when_they_are_thirty_seconds_old_whatever_the_host_does() {
     use Op::{Flush, Read, Write};
-    // Under load: a write each second. What was due at second 31 is done before the request of that second, one
-    // translation page; and at 61, with what the other has of seconds 40 on, two.
+    // Under load: a write each second. A flush that was due at second 31 is done before the request of that second, one
+    // translation page. At 61 there are two, with what the other has of seconds 40 on.
     let load: Vec<_> = (1..70).map(|second| (second, Write, if second < 40 { second } else { 2_000 })).collect();
     let written = written_after(&load);
     let at = |second: usize| written[second - 1];
@@ -87,8 +87,8 @@ fn what_cuts_take_back_is_counted_and_less_where_it_is_flushed_more_often() {
     }
 }
 
-/// The first spare area of a block that an erase has met in part may be what it was: its pages are named, and blank. Where
-/// only what was flushed is promised they are read errors, and nothing is wrong for good.
+/// The first spare area of a block that an erase has met in part may be as before: its pages are named, and blank.
+/// Where only flushed writes are promised they are read errors, and nothing is wrong for good.
 #[test]
 fn a_block_that_is_erased_in_part_is_taken_for_what_it_was_where_one_page_of_it_is_read() {
     let config = LabConfig {

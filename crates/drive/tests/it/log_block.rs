@@ -153,7 +153,7 @@ fn sequential_writes_over_c_channels_take_a_cth_of_the_time() {
                 "{ftl}, {channels} channels: {times} times"
             );
         }
-        // What it is for: the FTL that it is made of writes a logical block to one die.
+        // Its purpose: the FTL that it is made of writes a logical block to one die.
         let alone = one / seconds(ftl.strip_prefix("ftl-mm:").unwrap(), 4);
         assert!(alone < 1.6, "{ftl} alone: {alone} times");
     }
@@ -168,7 +168,7 @@ fn bast_thrashes_under_uniform_writes() {
     let used = count("merged_log_pages") / merges;
     assert!(used < 1.2, "{used} pages of a log block are written before it is merged");
     assert_eq!(count("associated_logical_blocks"), count("log_blocks_fully_merged"));
-    // A merge a write: the block of 32 is copied but for what was written, and a map page is.
+    // A merge a write: the block of 32 is copied but for the written pages, and a map page is.
     let total = result.write_amplification.unwrap().total;
     assert!((28.0..35.0).contains(&total), "{total}");
 }
@@ -185,7 +185,8 @@ fn the_association_degree_of_fast_falls_with_more_log_blocks() {
     assert!(few > 25.0 && many < few, "{few}, {many}");
 }
 
-/// µ-FTL's tables and Dual Greedy's figure 7 (c): a player's films are written in order, on a drive with few log blocks.
+/// µ-FTL's tables and Dual Greedy's figure 7 (c): a player's films are written in order, on a drive with few log
+/// blocks.
 #[test]
 fn films_are_switch_merges() {
     let all = std::env::var_os("PHELSUMA_THOROUGH").is_some();
@@ -203,7 +204,7 @@ fn films_are_switch_merges() {
     }
 }
 
-/// Small writes among files: BAST's log blocks are merged before they are written to their ends, FAST's have pages of
+/// Small writes among files. BAST's log blocks are merged before they are written to their ends. FAST's have pages of
 /// several logical blocks when they are (LAST++ sections 2.2 and 5.2).
 #[test]
 fn a_desktop_thrashes_bast_and_associates_fast() {

@@ -1,7 +1,7 @@
-//! Policies that go by the age of data: what they write, and what it takes to find a victim.
+//! Policies that go by the age of data: their write amplification, and the cost of finding a victim.
 //!
-//! Drives of 1 GiB, in the steady state. The tolerances are those of what is claimed of the policies; what they reach is
-//! in the output of a failure.
+//! Drives of 1 GiB, in the steady state. The tolerances are those of what is claimed of the policies. The figures that
+//! they reach are in the output of a failure.
 
 use phelsuma_drive::{Input, RunConfig, RunResult, run};
 use phelsuma_trace::Workload;
@@ -19,8 +19,8 @@ fn wa(result: &RunResult) -> f64 {
     result.write_amplification.as_ref().unwrap().total
 }
 
-/// Purely random writes (section V-B of the Dual Greedy paper): nothing can be told apart, and what is spent on it is
-/// lost. With much spare space it is little.
+/// Purely random writes (section V-B of the Dual Greedy paper): pages cannot be distinguished, and the cost of trying
+/// is lost. With much spare space it is little.
 #[test]
 fn under_uniform_writes_with_much_spare_space_sorting_by_age_costs_little() {
     // At 2 GiB: 2.4 % for both at 0.70, 3.7 % and 4.0 % at 0.80. Here 5.0 % for Dual Greedy at 0.80.
@@ -33,7 +33,7 @@ fn under_uniform_writes_with_much_spare_space_sorting_by_age_costs_little() {
     }
 }
 
-/// What the paper says of its PC workload (section V-B, figure 7 (a)).
+/// The paper's figures for its PC workload (section V-B, figure 7 (a)).
 #[test]
 fn on_a_desktop_dual_greedy_writes_less_than_greedy_with_moved_pages_apart_and_that_less_than_greedy() {
     // At 0.90: 1.19, 1.54 and 1.85.
@@ -64,7 +64,7 @@ fn every_policy_says_how_many_blocks_it_looks_at() {
     }
 }
 
-/// What a lazy mapping does not know is looked up if that is asked for, and paid for.
+/// An old copy that is not in a lazy mapping is looked up on request, and paid for.
 #[test]
 fn an_old_copy_that_is_not_known_is_looked_up_where_that_is_asked_for() {
     let sorted = [("placement", "dual-greedy"), ("victim", "dual-greedy")];

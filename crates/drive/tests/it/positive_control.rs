@@ -1,5 +1,5 @@
-//! The laboratory finds a flaw that is known from outside, in an FTL that is not of this house, and nothing where the
-//! flaw is mended.
+//! The positive control: the laboratory finds a public flaw in an FTL from outside, and nothing where the flaw is
+//! mended.
 
 use crate::journal::{Journal, TORN_GROUP};
 use phelsuma_drive::lab::{CrashReport, FailureKind, Fault, LabConfig, Points, SoakConfig, SoakState, Sweep, Workload};
@@ -51,7 +51,7 @@ fn assert_stuck(report: &CrashReport) {
     assert!(report.stuck > 0);
     for failed in &report.failures {
         assert_eq!(failed.kind, FailureKind::Stuck);
-        // It has come up and shown everything: it is the next writes that it does not take.
+        // It has mounted and shown everything: it is the next writes that it does not take.
         assert!(failed.message.starts_with("writing logical page"), "{failed:?}");
         assert!(failed.message.ends_with(&TORN_GROUP.to_string()), "{failed:?}");
     }

@@ -37,7 +37,7 @@ fn table() -> String {
         for ftl in &ftls {
             let promise = match ftl.why_not_survivable() {
                 Some(reason) => format!("no ({})", number(reason)),
-                // No battery tells of it.
+                // No battery announces it.
                 None if fault == Fault::Announced && !ftl.has_battery() => "-".to_string(),
                 None => match ftl.promise(fault) {
                     Promise::Kept => "kept".to_string(),

@@ -1,4 +1,4 @@
-//! The laboratory notices a recovery that costs more than it states, and one that does not tell of all that it did.
+//! The laboratory notices a recovery that costs more than it states, and one that does not report all that it did.
 
 use phelsuma_drive::lab::{CutNand, Fault, LabConfig, Points, Ready, SoakConfig, Subject, Sweep, Workload};
 use phelsuma_ftl::{Config, Preset, RecoveryReport};

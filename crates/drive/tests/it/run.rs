@@ -29,7 +29,7 @@ fn done(config: &RunConfig) -> RunResult {
     run(config, &|_| true).unwrap()
 }
 
-/// Everything but what it cost the machine.
+/// Everything but its cost to the machine.
 fn but_machine(config: &RunConfig) -> String {
     let mut value = serde_json::to_value(done(config)).unwrap();
     value.as_object_mut().unwrap().remove("machine").unwrap();
@@ -107,14 +107,14 @@ fn a_partial_page_is_read_before_it_is_written() {
     assert_eq!(result.host.partial_pages, 1 + 1 + 2);
     assert_eq!((result.flash["rmw"].reads, result.flash["host"].reads), (4, 0));
     assert_eq!(result.host.write_pages, 1 + 2 + 3 + 1);
-    // A page is read in 100 µs and written in 1 ms; first and last page are read one after the other by the one die.
+    // A page is read in 100 µs and written in 1 ms. The one die reads first and last page one after the other.
     let latency = result.latency_us.write.unwrap();
     assert_eq!((latency.mean, latency.max), ((1100.0 + 2100.0 + 3200.0 + 1000.0) / 4.0, 3200.0));
 }
 
 #[test]
 fn an_open_loop_counts_from_arrival() {
-    // The second write waits 500 µs for the first, the third for nobody.
+    // The second write waits 500 µs for the first; the third does not wait.
     let text = "0,0,write,0,4096\n500,0,write,4096,4096\n10000,0,read,0,4096\n";
     let mut config = trace("open.csv", text, 1);
     config.arrival = Arrival::Timestamps;
@@ -152,7 +152,7 @@ fn only_the_last_loop_of_a_trace_is_counted() {
 
 #[test]
 fn what_folding_drops_is_in_the_books() {
-    // A trim of half a page, one of pages that nobody reads or writes, and one that reaches the drive; twice over.
+    // A trim of half a page, one of pages that are never read or written, and one that reaches the drive; twice over.
     let text = "0,0,write,0,8192\n1,0,trim,0,2048\n2,0,trim,40960,4096\n3,0,trim,0,4096\n";
     let host = done(&trace("dropped.csv", text, 2)).host;
     assert_eq!((host.trace_requests, host.requests), (4, 2));
@@ -170,7 +170,7 @@ fn a_random_fill_writes_every_page_once() {
     let pages = result.geometry.logical_bytes / u64::from(result.geometry.page_bytes);
     assert_eq!((result.host.read_pages, result.flash["host"].reads), (pages, pages));
     assert_eq!(but_machine(&config), but_machine(&config));
-    // In another order than a sequential fill: what is then overwritten in order was not written in order.
+    // In another order than a sequential fill: pages that are then overwritten in order were not written in order.
     let filled = |fill| {
         let mut config = workload("sequential");
         (config.fill, config.warmup) = (fill, 0.0);
@@ -261,7 +261,7 @@ fn a_trace_that_no_drive_holds_says_so() {
     let huge: String = (0..6000u64).map(|n| format!("{n},0,write,{},1073741824\n", n << 30)).collect();
     let error = settle_capacity(&mut [trace("huge.csv", &huge, 1)], |_| Ok(())).unwrap_err().to_string();
     assert!(error.contains("touches 5.86 TiB") && error.contains("more than 8 TiB of flash"), "{error}");
-    // Whoever has to pay for a drive is asked before it is made.
+    // `affordable` is called before the drive is made.
     let refused = |geometry: &Geometry| Err(RunError::Input(format!("{} bytes", geometry.capacity_bytes())));
     let large: String = (0..3000u64).map(|n| format!("{n},0,write,{},1073741824\n", n << 30)).collect();
     let error = settle_capacity(&mut [trace("large.csv", &large, 1)], refused).unwrap_err().to_string();

@@ -1,5 +1,6 @@
-//! Lives of random requests, cuts, decay and blocks that grow bad: nothing is lost that need not be, every drive can be
-//! written until too many of its blocks are bad, and then be read.
+//! Lives of random requests, cuts, decay and blocks that grow bad.
+//!
+//! Nothing is lost that need not be. Every drive can be written until too many of its blocks are bad, and then be read.
 
 use phelsuma_drive::lab::{LabError, SoakConfig, SoakState};
 use phelsuma_ftl::{Config, FtlError, PRESETS, Preset};
@@ -103,8 +104,8 @@ fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
     }
 }
 
-/// Lives in which blocks grew bad faster than collection could make up for, so that a recovery had no block left; and in
-/// which what was in front of the first readable page of a block was taken for live.
+/// Two kinds of lives. Blocks grew bad faster than collection could make up for, so that a recovery had no block left.
+/// Or the pages in front of the first readable page of a block were taken for live.
 #[test]
 fn lives_that_once_went_wrong_where_blocks_grew_bad() {
     let lives: [(&str, u32, &[u64]); 6] = [
@@ -133,8 +134,8 @@ fn pages_that_decay() {
     }
 }
 
-/// An older map page names blocks that were written anew since, for another superblock or the map: lives 4, 5 and 6 among
-/// these once had blocks with two uses, and a free one with live pages. What is lost then is not promised.
+/// An older map page names blocks that were written anew since, for another superblock or the map. Lives 4, 5 and 6
+/// among these once had blocks with two uses, and a free one with live pages. For data lost then nothing is promised.
 #[test]
 fn a_superblock_whose_map_page_decayed_takes_no_block_of_anothers() {
     let state = soak(&SoakConfig { decay: 3, ..config("superblock", (1, 1)) }, 4_000);
@@ -182,10 +183,14 @@ fn what_no_soak_has_left_is_told() {
     assert!(wrong(&|state| state.cuts = state.cycles + 1).contains("cuts"));
 }
 
-/// Lives that once showed something wrong after pages had decayed: no free block was left; places had two owners, or were
-/// stale and mapped; what was read was held against a translation page that a cut had torn; a translation page written as
-/// lost claimed to know what was dirty; an older copy of one claimed what others had written since; and where several
-/// pages in a row could not say what they were, all translation pages were taken for lost, also those written since.
+/// Lives that once failed after pages had decayed:
+/// - no free block was left;
+/// - places had two owners, or were stale and mapped;
+/// - what was read was compared with a translation page that a cut had torn;
+/// - a translation page written as lost claimed to know which entries were dirty;
+/// - an older copy of one claimed what others had written since;
+/// - where several pages in a row could not say what they were, all translation pages were taken for lost, also those
+///   written since.
 #[test]
 fn lives_that_once_went_wrong_where_pages_decayed() {
     let lives: [(&str, u32, u32, u32, &[u64]); 7] = [
@@ -228,7 +233,7 @@ mod mutants {
     use super::*;
     use phelsuma_ftl::Barrier;
 
-    /// A soak sees what it is for, shortens it, and shows it again.
+    /// A soak finds the failure that it is for, shortens it, and shows it again.
     #[test]
     fn what_an_ftl_forgets_is_found_and_a_life_can_be_lived_again() {
         for (name, barrier) in [

@@ -1,9 +1,10 @@
-//! What Dual Greedy's stability mode costs and gains (Dual Greedy, section IV-B), seen from the flash: which blocks are
-//! collected though others are emptier, and what becomes of those that are spared.
+//! The costs and gains of Dual Greedy's stability mode (Dual Greedy, section IV-B), seen from the flash.
 //!
-//! An observer of the flash counts the live pages of each block, as an FTL with an unlimited memory could. What it sees
-//! stands in docs/results/garbage-collection.md: `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it
-//! -- --nocapture stability::` prints it, for drives of 1 and 8 GiB at ratio 0.90.
+//! Which blocks are collected though others are emptier, and what becomes of those that are spared?
+//!
+//! An observer of the flash counts the live pages of each block, as an FTL with an unlimited memory could. Its results
+//! stand in docs/results/garbage-collection.md. `PHELSUMA_THOROUGH=1 cargo test --release -p phelsuma-drive --test it
+//! -- --nocapture stability::` prints them, for drives of 1 and 8 GiB at ratio 0.90.
 //!
 //! Not tested: that it is so on other workloads and at other ratios.
 
@@ -20,7 +21,7 @@ const PAGES: u32 = 128;
 const RATIO: f64 = 0.90;
 const SIXTEENTHS: usize = 16;
 
-/// Collections, and what they moved and gained.
+/// Collections, and the pages that they moved and gained.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sum {
     collections: u64,
@@ -50,7 +51,7 @@ impl Sum {
     }
 }
 
-/// What is seen of collections.
+/// The observations of collections.
 #[derive(Clone, Default)]
 struct Seen {
     geometry: Option<Geometry>,
@@ -68,7 +69,7 @@ struct Seen {
     /// Victims that were among the emptiest, and others.
     emptiest: Sum,
     others: Sum,
-    /// Spared blocks that were collected in the end, or lost their last page; the pages that they had had, and the
+    /// Spared blocks that were collected in the end, or lost their last page. Also the pages that they had had, and the
     /// pages that died while they were spared.
     spared_ended: u64,
     spared_had: u64,
@@ -147,7 +148,7 @@ impl Observer for Watch {
 }
 
 /// Fills a drive of so many bytes, writes it over twice, and counts while it is written over once more. Programs per
-/// page that the host wrote, and what was seen.
+/// page that the host wrote, and the observations.
 fn watched(settings: &[(&str, &str)], workload: &str, bytes: u64) -> (f64, Seen) {
     let geometry = Geometry::new(4096, PAGES, bytes / (u64::from(PAGES) * 4096), 1, 1).unwrap();
     let mut nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));

@@ -77,8 +77,8 @@ fn they_survive_cuts_that_meet_operations_on_several_dies() {
 /// As many entries stay dirty as may be, however the drive survives power cuts: not one, which costs a program each.
 #[test]
 fn the_dirty_limit_is_used_up_under_every_recovery_scheme() {
-    // The limit is 64. With `wear=levelling` lazyftl survives no power cut, and an entry that goes takes those of its block
-    // along: fewer are dirty at any one moment.
+    // The limit is 64. With `wear=levelling` lazyftl survives no power cut, and an entry that goes takes those of its
+    // block along: fewer are dirty at any one moment.
     for (ftl, name, value, least) in [
         ("lazyftl", "mapping.dirty-limit", "10", 32),
         ("lazyftl", "wear", "levelling", 8),

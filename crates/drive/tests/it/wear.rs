@@ -10,7 +10,7 @@ use phelsuma_nand::{Block, Geometry, Nand, SimNand, Timing};
 use phelsuma_trace::{Op, PageRequest, Workload};
 use std::collections::BTreeMap;
 
-/// What is written after every page was written once.
+/// The writes after every page was written once.
 #[derive(Clone, Copy, Debug)]
 enum Writes {
     /// The first half of the logical pages, each equally likely.
@@ -84,7 +84,7 @@ fn both(ftl: &str, shape: (u32, u64), writes: Writes) -> (Outcome, Outcome) {
         (on.programs as f64 / off.programs as f64 - 1.0) * 100.0,
         on.counters["wear_collections"],
     );
-    // What the drive knows itself is that of its last scan; format has erased each block once more.
+    // The drive's own record is that of its last scan; format has erased each block once more.
     let known = on.counters["wear_erases_max"] + 1;
     assert!(known <= u64::from(on.spread.1) && known + 2 >= u64::from(on.spread.1), "{known} {:?}", on.spread);
     (off, on)

@@ -1,13 +1,13 @@
-//! Blank blocks: free blocks that were erased in advance, and that nothing is written to while others are free.
+//! Blank blocks: free blocks that were erased in advance and are the last to be opened.
 //!
-//! Free blocks are erased when they are opened, not before, so until then their pages can be read. A recovery takes
-//! such a page for what it is because something newer speaks of it: another copy, or a page of trims. If pages of trims
-//! go bad, what was trimmed is back wherever it stands, and that may be every block that is not bad: none would be free,
-//! and without one nothing can be collected, however much of the drive is stale. So as long as pages of trims are on
-//! flash, as many blocks as recoveries and collections stand on ([`Blocks::critical`]) hold nothing that could come back.
+//! Free blocks are erased when they are opened, not before. Until then their pages can be read. A recovery rejects such
+//! a page because something newer overrides it: another copy, or a tombstone. If tombstones go bad, every trimmed page
+//! counts again, wherever it stands. That may be in every block that is not bad. Then no block would be free, and
+//! collection needs one, however much of the drive is stale. So as long as tombstones are on flash, some free blocks
+//! hold nothing that could come back. Their number is what recoveries and collections need ([`Blocks::critical`]).
 //!
-//! They are free blocks like all others, and counted as such. After a power cut they are known by their looks alone,
-//! which is enough for this: one that only looks blank is erased again before it is written.
+//! They are free blocks like all others, and counted as such. After a power cut they are recognized by their looks
+//! alone. That is enough: one that only looks blank is erased again before it is written.
 
 use super::free_block::{Blank, Taken};
 use super::{BlockUse, Blocks, Watch};
@@ -16,8 +16,8 @@ use crate::barriers::Barrier;
 use phelsuma_nand::{Block, EraseError, Nand, Op, Purpose, Time};
 
 impl Blocks {
-    /// Takes the block of `die` that has been free for longest, of the next die that has any where this one has none, or
-    /// that its wear speaks for; a blank one only where there is no other.
+    /// Takes the block of `die` that has been free for longest, or the one that wear levelling prefers. Where this die
+    /// has none, the next die that has any gives one. A blank block is taken only where there is no other.
     pub(super) fn take_free<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -67,7 +67,7 @@ impl Blocks {
         }
     }
 
-    /// Whether fewer free blocks are blank than should be while pages of trims are on flash.
+    /// Whether fewer free blocks are blank than should be while tombstones are on flash.
     pub(crate) fn lacks_blank(&self) -> bool {
         self.blank.len() < self.critical as usize && self.barriers.keeps(Barrier::BlankKept)
     }
@@ -110,7 +110,7 @@ impl Blocks {
         lacks
     }
 
-    /// What the list of them takes.
+    /// RAM of their list.
     pub(super) fn bytes_of_blank(&self) -> usize {
         self.blank.capacity() * size_of::<Blank>()
     }

@@ -21,10 +21,10 @@ pub(crate) const NOT_COUNTED: u16 = 0x7fff;
 #[derive(Clone, Debug)]
 pub struct Counters {
     keys: Vec<u16>,
-    /// After a recovery that reported stale pages without knowing whether they were reported before (GeckoFTL appendix
-    /// C.3.2): blocks may have more live pages than counted. A collection asks validity, so it is a hint that is off.
+    /// A recovery reported stale pages that may have been reported before (GeckoFTL appendix C.3.2). So blocks may have
+    /// more live pages than counted. A collection queries validity, so only a hint is off.
     pub(crate) may_be_low: bool,
-    /// What is counted where not every block is.
+    /// The counts where not every block is counted.
     pub(super) sample: Option<Box<Sample>>,
 }
 
@@ -33,14 +33,14 @@ impl Counters {
         Self { keys: vec![NO_CANDIDATE; blocks as usize], may_be_low: false, sample: None }
     }
 
-    /// Counts from now on what this sample does, and no others. What it should know, it knows.
+    /// Counts from now on the blocks of this sample, and no others. Its counts so far are taken over.
     pub(super) fn keep(&mut self, sample: Sample) {
         debug_assert!(self.sample.is_none(), "a sample takes the place of another");
         self.sample = Some(Box::new(sample));
         self.keys = Vec::new();
     }
 
-    /// What is counted, where it is not every block.
+    /// The counts, where not every block is counted.
     pub(crate) fn sample(&self) -> Option<&Sample> {
         self.sample.as_deref()
     }
@@ -140,7 +140,7 @@ impl Counters {
     }
 
     /// The candidate with the fewest live pages of those that are counted, by looking at all of them. For emergencies:
-    /// what a policy's own index would answer at once. (A sample has one.)
+    /// a policy's own index would give it at once. (A sample has one.)
     pub fn least_by_scan(&self) -> Option<Block> {
         if let Some(sample) = &self.sample {
             return sample.least();

@@ -1,8 +1,8 @@
 //! The least of many small numbers, found by looking at a few of them.
 //!
-//! Every 64 numbers have their minimum kept, every 64 minima theirs, and so on up to a handful: the least is found by
-//! looking at 64 numbers a level (four levels for four million blocks), whatever the drive's size. Lowering a number
-//! costs one comparison in nearly every case. Compared with a list of blocks for each count it needs no links, and a
+//! The minimum of every 64 numbers is kept, then that of every 64 minima, and so on up to a handful. To find the least,
+//! one looks at 64 numbers a level: four levels for four million blocks. Lowering a number costs one comparison in
+//! nearly every case. The alternative is a list of blocks for each count. Compared with that this needs no links, and a
 //! hot write touches one counter and one minimum instead of four list neighbours.
 
 use alloc::vec;
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 const FAN: usize = 64;
 
-/// Minima over an array of numbers that somebody else holds.
+/// Minima over an array of numbers that its owner holds.
 #[derive(Clone, Debug)]
 pub struct GroupMinima {
     levels: Vec<Vec<u16>>,

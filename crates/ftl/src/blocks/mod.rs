@@ -2,10 +2,10 @@
 //!
 //! Two rules that the rest relies on:
 //! - **A block is erased right before its first program**, never on its way into the pool. So nothing that looks blank
-//!   is trusted: a block whose erase was torn, or that was never erased, cannot be told from a good one in the pool,
-//!   and need not be.
-//! - **A block in the pool is safe to erase** from a moment on that the pool states ([`FreePool::safe`]): whatever replaced
-//!   its pages is on flash by then.
+//!   is trusted. A block in the pool may have a torn erase, or none. It looks like a good one, and that does not
+//!   matter.
+//! - **A block in the pool is safe to erase** from a moment on that the pool states ([`FreePool::safe`]). All pages
+//!   that replaced its pages are on flash by then.
 
 mod blank;
 mod counters;
@@ -47,7 +47,7 @@ use phelsuma_nand::{Block, Geometry};
 pub(crate) use watch::Watch;
 pub(crate) use wear::Wear;
 
-/// What a block is used for.
+/// The use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum BlockUse {
@@ -94,13 +94,13 @@ pub(crate) struct Blocks {
     pub(crate) clock: Clock,
     /// Free blocks below which nothing but making more counts.
     critical: u32,
-    /// What has happened that the parts have not heard of.
+    /// Events that were not yet passed on to the parts.
     pub(crate) news: News,
     metadata: Metadata,
     phase: Phase,
     /// Where wear is levelled.
     pub(crate) wear: Option<Wear>,
-    /// What is noted of blocks for policies that ask for it.
+    /// Notes on blocks, for policies that need them.
     pub(crate) notes: Notes,
     barriers: Barriers,
 }
@@ -160,8 +160,8 @@ impl Blocks {
         &self.geometry
     }
 
-    /// A recovery is at work from now on. Its copies are labelled and spread like this; without, it writes as a drive does
-    /// that serves.
+    /// A recovery is at work from now on. Its copies are labelled and spread like this; without, it writes as a drive
+    /// does that serves.
     pub(crate) fn begin_mounting(&mut self, copies: Option<Spread>) {
         debug_assert!(self.phase == Phase::Serving, "a drive is mounted twice");
         self.phase = Phase::Mounting;
@@ -211,7 +211,7 @@ impl Blocks {
         self.failures.bad()
     }
 
-    /// So many were marked bad when the drive came up.
+    /// So many were marked bad at the mount.
     pub(crate) fn found_bad(&mut self, bad: u32) {
         self.failures.found_bad(bad);
     }
@@ -283,11 +283,12 @@ impl Blocks {
 
 /// Free blocks below which streams stop opening blocks on further dies, and every victim is the emptiest block.
 ///
-/// A power cut leaves a part-filled block behind, and so does the next one. Collecting the emptiest blocks first, a run
-/// of cuts can grow the number of such blocks only while less than half as much is written between two of them as
-/// between the two before: by the logarithm of a block's pages. Besides, between two cuts the drive may open a block
-/// for tombstones and a recovery may hold blocks back, and with several dies a recovery copies as many pages as can
-/// have been in flight, each of which the next cut may meet.
+/// A power cut leaves a part-filled block behind, and so does the next one. Collection takes the emptiest blocks first.
+/// So a run of cuts can grow the number of such blocks only while the writes between two cuts more than halve each
+/// time. So the number is the logarithm of a block's pages.
+///
+/// Besides, between two cuts the drive may open a block for tombstones, and a recovery may hold blocks back. With
+/// several dies a recovery copies as many pages as can have been in flight, each of which the next cut may meet.
 pub(crate) fn critical_blocks(geometry: &Geometry) -> u32 {
     let copies = if geometry.dies() == 1 { 0 } else { window(geometry.dies()) as u32 };
     4 + geometry.pages_per_block().next_power_of_two().trailing_zeros() + copies

@@ -1,16 +1,16 @@
-//! The multi-LRI lists (Dual Greedy, section III-A): for each number of live pages, the blocks that have as many, those
-//! that lost a page longest ago first.
+//! The multi-LRI lists: blocks by their number of live pages, least recently invalidated first (Dual Greedy, section
+//! III-A).
 //!
-//! Level i holds the blocks with i live pages. A block that loses a page goes to the tail of the level below. Every move
-//! takes constant time: each list is a ring through a node of its own, so that taking a block out needs neither its
-//! level nor a look at the ends.
+//! Level i holds the blocks with i live pages. In each level the block that lost a page longest ago is at the head. A
+//! block that loses a page goes to the tail of the level below. Every move takes constant time. Each list is a ring
+//! through a node of its own. So taking a block out needs neither its level nor a look at the ends.
 //!
 //! Where the paper is silent:
-//! - **Level 0 is a list like the others**, though the paper says that there is none: blocks without a live page have to
-//!   be found in constant time as well. It is no level where "top" is asked for.
-//! - **A block enters when it is closed**, at the tail. While it is being written it is no candidate, and a list with it
-//!   in front would have to be searched. So a list is ordered by when its blocks came to the level, which for those that
-//!   lost their last page while they were open is later than that loss.
+//! - **Level 0 is a list like the others**, though the paper says that there is none. Blocks without a live page have
+//!   to be found in constant time as well. For the paper's "top" level 0 does not count.
+//! - **A block enters when it is closed**, at the tail. An open block is no candidate, and a list with it in front
+//!   would have to be searched. So a list is ordered by when its blocks came to the level. A block may have lost its
+//!   last page while it was open: then that moment is later than the loss.
 
 use crate::RamLedger;
 use alloc::vec::Vec;

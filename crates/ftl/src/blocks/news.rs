@@ -1,6 +1,6 @@
-//! What has happened to blocks that the parts of an FTL have not heard of yet.
+//! News: events of blocks that were not yet passed on to the parts of an FTL.
 //!
-//! A block may be closed, erased or emptied in the middle of what a part does with the flash. It is noted here, and the
+//! A block may be closed, erased or emptied while a part is working with the flash. It is noted here, and the
 //! composition passes it on when the part is done.
 
 use crate::RamLedger;
@@ -24,12 +24,12 @@ pub(crate) enum Item {
     Emptied(Block),
 }
 
-/// What has happened, oldest first.
+/// Events, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct News {
     items: Vec<Item>,
     read: usize,
-    /// Whether somebody needs to hear of erases and failures.
+    /// Whether a part needs erases and failures.
     of_erases: bool,
 }
 
@@ -73,12 +73,12 @@ impl News {
         self.items.is_empty()
     }
 
-    /// The oldest that nobody has heard of.
+    /// The oldest that was not passed on yet.
     pub(crate) fn next(&self) -> Option<Item> {
         self.items.get(self.read).copied()
     }
 
-    /// The oldest was heard of. One that could not be passed on stays: a block's old marks may not outlive its erase.
+    /// The oldest was passed on. One that could not be passed on stays: a block's old marks may not outlive its erase.
     pub(crate) fn heard(&mut self) {
         debug_assert!(self.read < self.items.len(), "news are heard that there are not");
         self.read += 1;

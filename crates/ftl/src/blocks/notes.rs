@@ -1,16 +1,16 @@
-//! What is noted of blocks for the policies that ask for it: once, whoever asks, and only if somebody does.
+//! Notes on blocks for the policies that need them: each is kept once, and only if a policy needs it.
 //!
-//! None of it is on flash, and nothing but policies rests on it. After a power cut it is made of what a recovery reads
-//! anyway, or begins anew:
-//! - a block's first write is the version of the first page in it that is still there, which its spare area has (of a
-//!   page that collection has moved that is when the host wrote it, and so earlier);
-//! - when a block last lost a page is forgotten: it counts as never having lost one. So its largest lifetime is 0, and it
-//!   has been dormant since its first write;
-//! - the lists are ordered by when the recovery came to the blocks: by first write, as far as it goes by that;
-//! - erase counts begin at 1, or with what spare areas say where wear is levelled;
-//! - when a block was closed is when it was begun, as far as is known.
+//! None of it is on flash, and only policies rest on it. After a power cut it is made of what a recovery reads anyway,
+//! or begins anew:
+//! - A block's first write is the version of the first of its pages that is still there, from the spare area. If
+//!   collection has moved that page, this is when the host wrote it, and so earlier.
+//! - When a block last lost a page is forgotten: it counts as never having lost one. So its largest lifetime is 0, and
+//!   it has been dormant since its first write.
+//! - The lists are ordered by when the recovery came to the blocks. Where the recovery goes by first write, so do they.
+//! - Erase counts begin at 1. Where wear is levelled, they begin with what spare areas say.
+//! - When a block was closed is taken to be when it was begun, as far as that is in spare areas.
 //!
-//! What two policies share that are made for each other is theirs and not noted here (`policy/notes`).
+//! What two policies that are made for each other share is theirs and not noted here (`policy/notes`).
 
 use super::times::BlockTimes;
 use super::{Blocks, MultiLri};
@@ -20,7 +20,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
 
-/// What a policy wants to be noted of blocks: `Wants::NOTHING.times().lists()`.
+/// The notes on blocks that a policy needs: `Wants::NOTHING.times().lists()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wants {
     times: bool,
@@ -59,7 +59,7 @@ impl Wants {
         Self { times: true, closed: true, ..self }
     }
 
-    /// What one of two asks for.
+    /// The needs of either of two.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
             times: self.times || other.times,
@@ -71,11 +71,12 @@ impl Wants {
     }
 }
 
-/// What is noted of blocks.
+/// The notes on blocks.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Notes {
     any: bool,
-    /// Pages that the host has written since the drive was formatted; after a power cut the version of the last, and more.
+    /// Pages that the host has written since the drive was formatted; after a power cut the version of the last, and
+    /// more.
     pub(super) now: u64,
     pub(super) times: Option<BlockTimes>,
     pub(super) lists: Option<MultiLri>,
@@ -184,8 +185,8 @@ impl Blocks {
         }
     }
 
-    /// The drive is up: what the first page of each block has said to a recovery is noted, but for those that it has begun
-    /// itself. `streams` are those of placement.
+    /// The drive is up. The first pages of blocks, as the recovery read them, are noted, but for blocks that it has
+    /// begun itself. `streams` are those of placement.
     pub(crate) fn note_first_pages(&mut self, first: &FirstPages, streams: u8) {
         if !self.notes.any {
             return;
@@ -194,7 +195,7 @@ impl Blocks {
         let levelled = self.wear.is_some();
         let begun = core::mem::take(&mut self.notes.begun);
         self.notes.up = true;
-        // Versions are what the drive remembers of logical time.
+        // Versions are the drive's only record of logical time.
         self.notes.now = self.clock.version();
         let now = self.notes.now;
         if let Some(times) = &mut self.notes.times {
@@ -303,7 +304,7 @@ mod tests {
         let mut first = FirstPages::new(8, true);
         first.read(Block(0), &spare(300, 1));
         first.read(Block(1), &spare(400, 0xff));
-        // The recovery has found these in use, of no stream that it knows, and begins block 2 itself.
+        // The recovery has found these in use, of no stream in its list, and begins block 2 itself.
         scene.blocks.notes.up = false;
         scene.at(0).write(0, 0).write(1, 0).write(2, 0);
         scene.blocks.notes.begun = vec![Block(2)];
@@ -315,8 +316,8 @@ mod tests {
         assert_eq!([0, 1, 2].map(|block| u64::from(view.since_first_write(Block(block)))), [now - 300, now - 400, 0]);
         assert_eq!(view.largest_lifetime(Block(0)), 0);
         assert_eq!([0, 1].map(|block| view.stream_of(Block(block))), [1, 0]);
-        // Nothing says how old block 3 is: as old as is told apart. Wear was not levelled: what stands in `aux` is not a
-        // count of erases.
+        // Nothing says how old block 3 is: it has the largest age there is. Wear was not levelled: `aux` holds no count
+        // of erases.
         assert_eq!((view.since_first_write(Block(3)), view.erases(Block(0))), (1 << 31, 1));
     }
 }

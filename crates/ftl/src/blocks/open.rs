@@ -20,7 +20,7 @@ struct OpenBlock {
     ready: Time,
 }
 
-/// Over which dies a stream spreads what it writes.
+/// The dies over which a stream spreads its writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Spread {
     /// It goes to all dies in turn.
@@ -37,7 +37,7 @@ pub(super) struct OpenBlocks {
     /// By stream: the die that is next.
     turn: Vec<u32>,
     pub(super) spread: Spread,
-    /// What is written are copies of a recovery, and says so.
+    /// Writes are copies of a recovery, and are labelled so.
     pub(super) labels_copies: bool,
 }
 
@@ -51,14 +51,14 @@ impl OpenBlocks {
         }
     }
 
-    /// What they take in RAM.
+    /// Their RAM.
     pub(super) fn bytes(&self) -> usize {
         self.slots.len() * size_of::<Option<OpenBlock>>() + self.turn.len() * 4
     }
 }
 
 impl Blocks {
-    /// Nothing is written any more until the drive comes up anew: a recovery had no block for what must be on flash before
+    /// Nothing is written any more until the next mount: a recovery had no block for what must be on flash before
     /// anything else is.
     pub(crate) fn stop_writing(&mut self, watch: &mut impl Watch) {
         self.phase = Phase::ReadOnly;
@@ -113,8 +113,8 @@ impl Blocks {
         }
     }
 
-    /// The open slot of `stream` whose turn it is, with room for a page. Streams write to their dies in turn; when free
-    /// blocks are scarce they stay with what is open.
+    /// The open slot of `stream` whose turn it is, with room for a page. Streams write to their dies in turn. When free
+    /// blocks are scarce they stay with the open blocks.
     #[inline]
     fn slot<N: Nand>(
         &mut self,
@@ -244,8 +244,8 @@ impl Blocks {
         self.close(watch, block, stream);
     }
 
-    /// The stream to write a user page to that is meant for `stream`: where next to nothing is free, no further block is
-    /// opened as long as any of the users' streams has one.
+    /// The stream to write a user page to that is meant for `stream`: where next to nothing is free, no further block
+    /// is opened as long as any of the users' streams has one.
     #[inline]
     pub(crate) fn stream_with_room(&self, stream: u8) -> u8 {
         if !self.emergency() {
@@ -257,7 +257,7 @@ impl Blocks {
     }
 }
 
-/// Opening a block is charged to whoever needs it; an erase for the host's own page counts as collection's.
+/// Opening a block is charged to the stream that needs it; an erase for the host's own page counts as collection's.
 fn erase_purpose(purpose: Purpose) -> Purpose {
     if purpose == Purpose::Host { Purpose::Gc } else { purpose }
 }

@@ -1,4 +1,4 @@
-//! What becomes of a block that is written, and of one that is empty.
+//! The fate of a block that is full, and of one that is empty.
 
 use super::{BlockUse, Blocks, Watch};
 use phelsuma_nand::{Block, Nand, Page};
@@ -72,7 +72,7 @@ impl Blocks {
 
     /// Nothing in a block is live, and it is no candidate any more.
     fn leave_use(&mut self, block: Block) {
-        // What is held is not counted any more.
+        // Held blocks are not counted any more.
         debug_assert_eq!(self.counters.known(block).unwrap_or(0), 0, "{block} has live pages");
         self.counters.freed(block);
         self.notes.taken(block);
@@ -85,7 +85,7 @@ impl Blocks {
         }
     }
 
-    /// A metadata page is stale. What was written in its place need not be on flash yet: no block is erased before.
+    /// A metadata page is stale. Its successor need not be on flash yet: no block is erased before.
     pub(crate) fn drop_metadata(&mut self, page: Page) {
         let block = self.geometry.block_of(page);
         self.counters.remove(block);

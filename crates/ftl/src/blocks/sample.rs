@@ -1,14 +1,16 @@
-//! Live pages of a sample of the blocks: what is left of the counters where RAM has no room for one of each block
-//! (GeckoFTL section 5.3, "only storing a sample of BVC in integrated RAM"; the paper says no more about it).
+//! Live pages of a sample of the blocks, where RAM has no room for a counter of each block.
 //!
-//! - **The sample is an array of slots.** Slot s stands for the blocks s, s + m, s + 2 m and so on, of which it holds
-//!   one. So finding a block in it takes no search and no links: a member is its counter and its row, two bytes each.
-//! - **A slot keeps the emptiest that was offered to it.** Offered is every block when it is closed, because the live
-//!   pages of a block being written are counted, and each block that somebody has asked validity about.
-//! - **A slot is sure** while none of its blocks that could be collected is emptier than its member. It is not any more
-//!   when a page goes stale in a block that is not in the sample.
-//! - **Others are counted besides**, in a sorted list: blocks being written, the victim, and all blocks of metadata. A
-//!   metadata block has to be known to be empty in the moment that it is, and no validity store could be asked.
+//! This is GeckoFTL section 5.3: "only storing a sample of BVC in integrated RAM". The paper says no more about it.
+//!
+//! - **The sample is an array of slots.** Slot s stands for the blocks s, s + m, s + 2 m and so on, and holds one of
+//!   them. So finding a block takes no search and no links. A member is its counter and its row, two bytes each.
+//! - **A slot keeps the emptiest block that was offered to it.** Every block is offered when it is closed, because the
+//!   live pages of an open block are counted. So is each block for which validity was queried.
+//! - **A slot is sure** while none of its collectable blocks is emptier than its member. It stops being sure when a
+//!   page goes stale in a block that is not in the sample.
+//! - **Others are counted besides**, in a sorted list: open blocks, the victim, and all metadata blocks. That a
+//!   metadata block is empty must be noticed in the moment that it becomes so, and no validity store could answer for
+//!   it.
 
 use super::{GroupMinima, counters::NO_CANDIDATE};
 use crate::RamLedger;
@@ -35,13 +37,13 @@ pub(crate) struct Sample {
     besides: Vec<(Block, u16)>,
     /// Live pages of the whole drive.
     total: u64,
-    /// The block to be asked about next.
+    /// The block to be queried next.
     hand: u32,
 }
 
 impl Sample {
-    /// An empty sample of so many of a drive's blocks, of all if there are no more; as few as two bytes can number the
-    /// rows of.
+    /// An empty sample of so many of a drive's blocks, of all if there are no more. It has at least so many that two
+    /// bytes can number the rows of each.
     pub(crate) fn new(blocks: u32, slots: u32) -> Self {
         let slots = slots.max(blocks.div_ceil(1 << 16)).clamp(1, blocks.max(1)) as usize;
         Self {
@@ -144,7 +146,7 @@ impl Sample {
         }
     }
 
-    /// A block is counted besides from now on: it is written, or somebody has asked. Says nothing about the whole drive.
+    /// A block is counted besides from now on: it is written, or was queried. Says nothing about the whole drive.
     pub(crate) fn count_besides(&mut self, block: Block, live: u16, candidate: bool) {
         debug_assert!(!self.is_member(block), "{block} is counted besides, and a member");
         let key = live | if candidate { 0 } else { NO_CANDIDATE };
@@ -179,7 +181,7 @@ impl Sample {
         }
     }
 
-    /// A candidate of which nobody knows the live pages.
+    /// A candidate whose live pages are not counted.
     pub(crate) fn not_known(&mut self, block: Block) {
         self.set_sure(self.place_of(block).0, false);
     }
@@ -190,7 +192,7 @@ impl Sample {
             let (slot, _) = self.place_of(block);
             let live = core::mem::replace(&mut self.keys[slot], EMPTY);
             self.minima.raised(&self.keys, slot);
-            // Nobody knows which is the emptiest now.
+            // The emptiest is not determined now.
             self.set_sure(slot, false);
             self.count_besides(block, live, false);
         } else if let Ok(at) = self.find_besides(block) {
@@ -237,8 +239,8 @@ impl Sample {
         self.total = total;
     }
 
-    /// The next block that `wanted` takes and that is not counted, going round the drive in the order of numbers, and
-    /// looking at so many at the most.
+    /// The next block that `wanted` takes and that is not counted. The search goes round the drive in the order of
+    /// numbers, and visits so many at the most.
     pub(crate) fn next_to_ask(&mut self, at_most: u32, wanted: impl Fn(Block) -> bool) -> Option<Block> {
         for _ in 0..at_most.min(self.blocks) {
             let block = Block(self.hand);
@@ -250,8 +252,8 @@ impl Sample {
         None
     }
 
-    /// The first block at or after `from`, in the order of slots, that `wanted` takes and that may be emptier than the
-    /// member of its slot. Slots that have been passed are sure. Begin with `(0, 0)`.
+    /// The first block at or after `from`, in the order of slots, that `wanted` takes and that may be emptier than its
+    /// slot's member. Slots that have been passed are sure. Begin with `(0, 0)`.
     pub(crate) fn next_unsure(
         &mut self,
         from: (u32, u32),

@@ -16,7 +16,7 @@ impl Blocks {
         }
     }
 
-    /// Whether what is written in a block waits until all of it is stale.
+    /// Whether the pages of a block wait until all of them are stale.
     fn waits(&self, block: Block) -> bool {
         !self.metadata.collected && self.is_metadata(self.stream_of(block))
     }
@@ -72,7 +72,7 @@ impl Blocks {
         self.with_sample(|sample, wanted| sample.next_unsure(from, wanted))
     }
 
-    /// Does something with the sample that needs to know which blocks are candidates of user data.
+    /// Does something with the sample that needs the candidates of user data.
     fn with_sample<T>(&mut self, act: impl FnOnce(&mut Sample, &dyn Fn(Block) -> bool) -> Option<T>) -> Option<T> {
         let mut sample = self.counters.sample.take()?;
         let wanted = |block: Block| self.use_of(block) == BlockUse::Closed && !self.is_metadata(self.stream_of(block));
@@ -81,7 +81,8 @@ impl Blocks {
         result
     }
 
-    /// What is saved of a block: its live pages, none if it is free, and more than any block has if they are not counted.
+    /// The saved figure of a block: its live pages, none if it is free, and more than any block has if they are not
+    /// counted.
     fn saved_counter(&self, block: Block) -> u16 {
         match self.counters.known(block) {
             Some(live) => live,

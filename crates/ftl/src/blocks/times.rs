@@ -1,20 +1,20 @@
-//! When what happened, in logical time, at four bytes a moment.
+//! Moments in logical time, at four bytes each.
 //!
-//! Logical time is what Dual Greedy (section III-B) calls the total number of host write requests arrived: here the
-//! pages that the host has written. (A request of several pages is several writes to flash, one after another.)
+//! Logical time is what Dual Greedy (section III-B) calls the total number of host write requests arrived. Here it is
+//! the number of pages that the host has written. (A request of several pages is several writes to flash, one after
+//! another.)
 //!
 //! **After 2^32 page writes** (16 TiB of 4 KiB pages) the clock of four bytes starts over. Ages are differences, so
-//! nothing happens to those below 2^32; an older moment would look young again. It does not come to that: a hand goes
-//! round the moments, and those further back than 2^31 are moved up to that. The hand comes by at least once in 2^31
-//! page writes on the largest drive there can be, so an age that is shown is the true one below 2^31, and at least 2^31
-//! of what is older.
+//! those below 2^32 stay right. An older moment would look young again. A hand prevents that: it goes round the
+//! moments, and moves up those further back than 2^31 to that. On the largest possible drive it passes each moment at
+//! least once in 2^31 page writes. So an age below 2^31 is shown exactly, and an older one as at least 2^31.
 
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
 
-/// The oldest that a moment is kept: half of what four bytes can tell.
+/// The largest age that a moment is kept at: half of what four bytes hold.
 const AGE_KEPT: u32 = 1 << 31;
 
 /// Moments, by number.
@@ -27,7 +27,7 @@ impl Moments {
         Self(vec![0; len])
     }
 
-    /// All of them as long ago as is told apart.
+    /// All of them at the largest age.
     pub(crate) fn forget(&mut self, now: u64) {
         self.0.fill((now as u32).wrapping_sub(AGE_KEPT));
     }
@@ -85,8 +85,8 @@ impl BlockTimes {
     pub(crate) fn begun(&mut self, block: Block, now: u64) {
         self.first_write.set(block.index(), now);
         self.last_loss.set(block.index(), now);
-        // As many blocks are begun as hold the pages that the host writes, at least. Two at a time, all are visited while
-        // half the drive's pages are written, of which there are at most 2^32.
+        // As many blocks are begun as hold the pages that the host writes, at least. Two at a time, all are visited
+        // while half the drive's pages are written, of which there are at most 2^32.
         for _ in 0..2 {
             self.first_write.visit(self.hand, now);
             self.last_loss.visit(self.hand, now);
@@ -97,7 +97,7 @@ impl BlockTimes {
         }
     }
 
-    /// Nothing is known of any block: all of them are as old as is told apart.
+    /// There is no record of any block: all of them have the largest age.
     pub(crate) fn forget(&mut self, now: u64) {
         self.first_write.forget(now);
         self.last_loss.forget(now);
@@ -106,7 +106,8 @@ impl BlockTimes {
         }
     }
 
-    /// A recovery has found that the first page of the block was written then. What it has lost since nobody knows.
+    /// A recovery has found that the first page of the block was written then. When it lost pages since is not
+    /// recorded.
     pub(crate) fn found(&mut self, block: Block, at: u64) {
         self.first_write.set(block.index(), at);
         self.last_loss.set(block.index(), at);
@@ -190,7 +191,7 @@ mod tests {
         times.begun(Block(1), 100);
         times.closed(Block(1), 140);
         assert_eq!((times.since_closed(Block(1), 200), times.since_first_write(Block(1), 200)), (60, 100));
-        // What a recovery finds says only when it was begun.
+        // A recovery finds only when it was begun.
         times.found(Block(1), 120);
         assert_eq!(times.since_closed(Block(1), 200), 80);
         let mut without = BlockTimes::new(2);

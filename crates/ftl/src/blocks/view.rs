@@ -1,12 +1,12 @@
-//! What a policy sees of a drive: what RAM knows of its blocks, and never the flash.
+//! The view that a policy has of a drive: the state of its blocks in RAM, and never the flash.
 
 use super::notes::Notes;
 use super::{Blocks, Counters, MultiLri};
 use core::any::Any;
 use phelsuma_nand::Block;
 
-/// What a policy sees of the drive: what RAM knows of blocks, and never the flash. What is noted of blocks is there for a
-/// policy that [wants](super::Wants) it; of a block that the drive does not have everything is 0.
+/// A policy's view of the drive: the state of blocks in RAM, and never the flash. Notes on blocks are there for a
+/// policy that [wants](super::Wants) them. Of a block that the drive does not have everything is 0.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     pub(crate) counters: &'a Counters,
@@ -19,7 +19,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The same, with what the placement part shows to a victim part that is made for it.
+    /// The same, with the notes of the placement part for a victim part that is made for it.
     #[inline]
     pub(crate) fn with_notes(self, of_placement: Option<&'a dyn Any>) -> Self {
         Self { of_placement, ..self }
@@ -113,7 +113,7 @@ impl<'a> View<'a> {
         self.stream_of(block) >= self.metadata_from
     }
 
-    /// What the placement part shows to a victim part that is made for it, if that is what it shows.
+    /// The notes of the placement part for a victim part that is made for it, if they are of this type.
     pub fn of_placement<T: 'static>(&self) -> Option<&'a T> {
         self.of_placement?.downcast_ref()
     }

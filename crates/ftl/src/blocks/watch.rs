@@ -1,6 +1,6 @@
-//! Who has to learn at once of what happens to blocks in the middle of an append.
+//! The parts that need events of blocks at once, in the middle of an append.
 //!
-//! All others read it in the news (`news.rs`) when the append is done.
+//! All others read them in the news (`news.rs`) when the append is done.
 
 use phelsuma_nand::{Block, Geometry};
 
@@ -16,5 +16,5 @@ pub(crate) trait Watch {
     fn looked_at_free_block(&mut self) {}
 }
 
-/// Nobody.
+/// No account is kept.
 impl Watch for () {}

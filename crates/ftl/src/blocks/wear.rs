@@ -1,17 +1,18 @@
 //! How worn each block is: erase counts and erase stamps in spare areas, statistics in RAM (GeckoFTL appendix D).
 //!
-//! - **A block's erase count stands in its first page's spare area** (`medium/marks.rs`). It includes the erase right before that
-//!   page was programmed, so it is never 0: 0 says that nobody counted.
+//! - **A block's erase count stands in its first page's spare area** (`medium/marks.rs`). It includes the erase right
+//!   before that page was programmed, so it is never 0: 0 means that no count was kept.
 //! - **Its erase stamp is the `seq` of that page**, because a block is erased right before its first program. So age is
 //!   in programs here, where the paper counts erases.
 //! - **A free block's count stands in the first page that it still has**: nothing is erased on its way into the pool.
 //!   It is read right before the erase, and written with the next first page.
-//! - **A power cut between the two loses it**, of at most as many blocks as programs can be in flight, and of those that
-//!   are kept blank (`blank.rs`), whose counts stand in RAM alone. Such a block, one whose first page cannot be read, and one that was written while nobody counted, are taken for the average. A blank
-//!   block of a drive that has not been up before was never used. (Format's own erase is not counted.)
+//! - **A power cut between the two loses it.** That concerns at most as many blocks as programs can be in flight, and
+//!   the blank blocks (`blank.rs`), whose counts stand in RAM alone.
+//! - **A block without a count is taken for the average.** It lost its count, its first page cannot be read, or it was
+//!   written while no counts were kept. A blank block of a drive that was never mounted before was never used.
+//!   (Format's own erase is not counted.)
 //!
-//! What is in RAM is the sums of the scan that is going on and the averages of the one before. Nothing but levelling
-//! rests on any of it.
+//! RAM holds the sums of the scan in progress and the averages of the one before. Only levelling rests on any of it.
 
 use super::{BlockUse, Blocks, Watch};
 use crate::config::LOOKS_MAX;
@@ -24,7 +25,7 @@ use phelsuma_nand::{Block, Kind, Nand, Op, Purpose, SpareRead, Time};
 /// stays a small part of the drive's work also when many blocks fall behind at once.
 const REST: u32 = 4;
 
-/// What the drive knows of the wear of its blocks.
+/// The drive's record of the wear of its blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Wear {
     /// The stream of cold data, which is given worn blocks.
@@ -37,7 +38,7 @@ pub(crate) struct Wear {
     opened: u32,
     /// Host pages to be written before a block may be collected again.
     rest: u32,
-    /// The drive was formatted and has had no power cut since: what is blank was never used.
+    /// The drive was formatted and has had no power cut since: a blank block was never used.
     is_new: bool,
     /// The next block of the scan.
     next: u32,
@@ -46,21 +47,21 @@ pub(crate) struct Wear {
     scans: u32,
 }
 
-/// What a scan has gathered so far.
+/// The findings of a scan so far.
 #[derive(Clone, Copy, Default, Debug)]
 struct Sums {
     counted: u32,
     min: u32,
     max: u32,
     erases: u64,
-    /// Blocks of user data that are written to the end, the programs since their erases, and the versions since those of
-    /// their first pages.
+    /// Blocks of user data that are written to the end, the programs since their erases, and the versions since those
+    /// of their first pages.
     user_blocks: u32,
     ages: u64,
     page_ages: u64,
 }
 
-/// What the last finished scan has found.
+/// The findings of the last finished scan.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     min: u32,
@@ -99,7 +100,7 @@ fn rounded(sum: u64, n: u32) -> Option<u64> {
     (sum + u64::from(n) / 2).checked_div(u64::from(n))
 }
 
-/// The erase count of a block whose first page says this, if it can be told.
+/// The erase count of a block whose first page says this, if it has one.
 fn erases_of(read: SpareRead, is_new: bool) -> Option<u32> {
     match read {
         SpareRead::Written(spare) => Some(SpareMarks::of(&spare).erase_count()).filter(|erases| *erases > 0),
@@ -139,7 +140,7 @@ impl Wear {
         self.opened = opened;
     }
 
-    /// What the first page of a block is to say whose erases are not known.
+    /// The count for the first page of a block whose erases are not known.
     pub(super) fn unknown(&self) -> u32 {
         self.average().unwrap_or(0).saturating_add(1)
     }

@@ -1,4 +1,4 @@
-//! Parts by name: what there is, what is set, and changing it.
+//! Parts by name: the list of them, the one that is set, and changing it.
 
 use super::together::needs;
 use super::{ConfigError, LogParts, PageParts};
@@ -37,7 +37,7 @@ pub(super) trait Parts: Copy + 'static {
     /// What follows for other parts when one is changed.
     fn follows(&mut self);
 
-    /// Looks whether what was set can be together.
+    /// Checks whether the settings can be together.
     fn settle(&mut self, _settings: &[(&str, &str)]) -> Result<(), ConfigError> {
         Ok(())
     }
@@ -100,7 +100,7 @@ pub(super) trait Parts: Copy + 'static {
         Ok(())
     }
 
-    /// As [`set_each`](Self::set_each), but for parameters of parts that are not there: what is wrong with those.
+    /// As [`set_each`](Self::set_each), but for parameters of parts that are not there: the errors of those.
     fn set_those_there(&mut self, settings: &[(&str, &str)]) -> Result<Vec<ConfigError>, ConfigError> {
         let (mut settings, mut lacking) = (settings.to_vec(), Vec::new());
         loop {

@@ -1,4 +1,4 @@
-//! What an FTL is put together from, of whichever family it is.
+//! The parts of an FTL of either family.
 
 use super::by_name::Parts;
 use super::{ConfigError, LogInstances, LogParts, MappingPart, PageParts, PowerPart};
@@ -34,11 +34,11 @@ impl OnFlash for LogParts {
     }
 }
 
-/// What is said where a parameter is one of the other family's.
+/// The error where a parameter is one of the other family's.
 const OF_PAGE_MAPPED: &str = "only page-mapped FTLs have it; log, log.blocks, log.instances, superblock.* and last.* are those of log-block FTLs";
 const OF_LOG_BLOCK: &str = "only log-block FTLs (block, bast, fast, superblock, last++) have it";
 
-/// Asks whichever family it is.
+/// Calls the family that it is.
 macro_rules! either {
     ($self:expr, $parts:ident => $answer:expr) => {
         match $self {
@@ -57,8 +57,7 @@ impl Composition {
         }
     }
 
-    /// Whether each channel has an FTL of its own ([`LogInstances::PerChannel`]): on one channel that is the FTL which it
-    /// has.
+    /// Whether each channel has an FTL of its own ([`LogInstances::PerChannel`]). With one channel that is its FTL.
     pub fn is_per_channel(&self) -> bool {
         matches!(self, Self::LogBlock(LogParts { instances: LogInstances::PerChannel, .. }))
     }
@@ -81,17 +80,17 @@ impl Composition {
         self.cache_entries().is_some()
     }
 
-    /// Whether a battery saves what RAM alone knows when the power fails.
+    /// Whether a battery saves the state that is in RAM alone when the power fails.
     pub fn has_battery(&self) -> bool {
         self.page_mapped().is_some_and(|parts| parts.has_battery())
     }
 
-    /// Whether a drive put together like this comes up again after a power cut, by itself or with a battery.
+    /// Whether a drive put together like this mounts again after a power cut, by itself or with a battery.
     pub fn survives_power_cuts(&self) -> bool {
         self.why_not_survivable().is_none()
     }
 
-    /// Whether a power cut may take back what was acknowledged and not flushed
+    /// Whether a power cut may take back acknowledged writes that were not flushed
     /// ([`PageParts::may_lose_what_is_not_flushed`]).
     pub fn may_lose_what_is_not_flushed(&self) -> bool {
         self.page_mapped().is_some_and(|parts| parts.may_lose_what_is_not_flushed())
@@ -139,18 +138,18 @@ impl Composition {
         either!(self, parts => parts.set_one(name, value))
     }
 
-    /// Changes all of these, whatever their order: what names a part comes before what changes it. Where the parts are
-    /// such that power cuts are not survived in the way that was, and no other was asked for, they are not at all.
+    /// Changes all of these, whatever their order: a name of a part comes before changes of it. The parts may rule out
+    /// the present recovery scheme. If no other was requested, power cuts are not survived then.
     ///
     /// # Errors
-    /// As [`set`](Self::set); a parameter that is there twice; parts that cannot be together, and `power` that cannot be
-    /// with them.
+    /// As [`set`](Self::set); a parameter that is there twice; parts that cannot be together, and `power` that cannot
+    /// be with them.
     pub fn set_all(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
         settings.iter().try_for_each(|(name, value)| self.refuse_of_other_family(name, value))?;
         either!(self, parts => parts.set_each(settings))
     }
 
-    /// As [`set_all`](Self::set_all), but for parameters that this FTL lacks the part for: what is wrong with each of
+    /// As [`set_all`](Self::set_all), but for parameters that this FTL lacks the part for: it returns the errors of
     /// those ([`ConfigError::NoSuchPart`]). For settings that several FTLs are to have, as far as they can.
     ///
     /// # Errors
@@ -167,12 +166,12 @@ impl Composition {
         Ok(lacking)
     }
 
-    /// What it has to be told; none for all FTLs that could be built.
+    /// The knowledge that it needs; none for all FTLs that could be built.
     pub fn knowledge(&self) -> Option<Knowledge> {
         self.page_mapped().and_then(|parts| parts.placement.knowledge())
     }
 
-    /// Why it is not to hold anybody's data, in a few words; none for all FTLs that could be built.
+    /// Why it is not to hold real data, in a few words; none for all FTLs that could be built.
     pub fn why_oracle(&self) -> Option<&'static str> {
         Some(match self.knowledge()? {
             Knowledge::Classes(_) => {
@@ -188,7 +187,7 @@ impl Composition {
     }
 
     fn refuse_of_other_family(&self, name: &str, value: &str) -> Result<(), ConfigError> {
-        // A value that the parameter cannot have is told by those who have it.
+        // The owners of a parameter report a value that it cannot have.
         let only = match (self, PageParts::has(name), LogParts::has(name)) {
             (Self::PageMapped(_), false, true) => OF_LOG_BLOCK,
             (Self::LogBlock(_), true, false) => OF_PAGE_MAPPED,

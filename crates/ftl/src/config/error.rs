@@ -1,4 +1,4 @@
-//! What can be wrong with parts and parameters.
+//! Errors of parts and parameters.
 
 use alloc::string::String;
 use thiserror::Error;
@@ -9,7 +9,7 @@ pub enum ConfigError {
     /// No such parameter.
     #[error("unknown parameter '{name}'; known are {known}")]
     UnknownParameter {
-        /// What was asked for.
+        /// The request.
         name: String,
         /// What there is.
         known: String,
@@ -19,7 +19,7 @@ pub enum ConfigError {
     BadValue {
         /// The parameter.
         name: String,
-        /// The value asked for.
+        /// The requested value.
         value: String,
         /// What would be right.
         right: String,
@@ -29,7 +29,7 @@ pub enum ConfigError {
     NoSuchPart {
         /// The parameter.
         name: String,
-        /// The value asked for.
+        /// The requested value.
         value: String,
         /// Which part has it.
         only: String,
@@ -43,7 +43,7 @@ pub enum ConfigError {
     /// No such preset.
     #[error("unknown FTL '{name}'; known are {known}")]
     UnknownPreset {
-        /// What was asked for.
+        /// The request.
         name: String,
         /// What there is.
         known: String,

@@ -1,5 +1,5 @@
-//! A log-block FTL as a composition of parts: what each can be, its parameters, and what they mean; in the order in which an
-//! image keeps them.
+//! A log-block FTL as a composition of parts, in the order in which an image keeps them. Each has its choices,
+//! parameters and meanings.
 
 use super::by_name::Parts;
 use crate::spec::{Param, Part, Row, Stated, group, part, values, with};
@@ -10,10 +10,10 @@ use alloc::vec::Vec;
 /// A log-block FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogParts {
-    /// What is written to which log block, and which is merged.
+    /// Where pages are written, and which log block is merged.
     pub scheme: LogScheme,
-    /// Log blocks at the most; 0 for the default: a 32nd of the drive's blocks, at least 4, for LAST++ of each channel.
-    /// Plain block mapping has one. Of superblocks these are the update blocks: what they have beyond a block for each
+    /// Log blocks at the most. 0 is for the default: a 32nd of the drive's blocks, at least 4, for LAST++ of each
+    /// channel. Plain block mapping has one. Of superblocks these are the update blocks: those beyond a block for each
     /// logical one. Where each channel has an FTL of its own, they are dealt to these, and the default is each one's.
     pub log_blocks: u32,
     /// Who has a drive's channels.
@@ -135,7 +135,7 @@ impl Parts for LogParts {
 }
 
 impl LogParts {
-    /// By how many erases a block of cold data must be behind for its data to be moved; none where wear is not levelled.
+    /// By how many erases a block of cold data must be behind for a move of its data; none without wear levelling.
     pub(crate) fn swap_lag(&self) -> Option<u32> {
         match self.scheme {
             LogScheme::Last(parts) => parts.swaps.then_some(parts.swap_lag),
@@ -148,8 +148,8 @@ impl LogParts {
         self.swap_lag().map(|lag| format!("swap(lag={lag})"))
     }
 
-    /// The parts that decide what stands on flash. The scheme may change from one start to the next: whatever log blocks
-    /// there are, are merged.
+    /// The parts that decide what stands on flash. The scheme may change from one start to the next: the log blocks
+    /// that are there are merged.
     pub(crate) fn structures(&self, channels: u32) -> String {
         let structures = match self.scheme {
             LogScheme::Superblock(of) => format!("superblocks({}, {}) map-blocks", of.blocks, of.most),

@@ -1,4 +1,4 @@
-//! What an FTL is put together from, and the parameters that change it.
+//! The composition of an FTL from parts, and the parameters that change it.
 
 mod by_name;
 mod check;
@@ -32,7 +32,7 @@ use crate::barriers::Barrier;
 use crate::barriers::Barriers;
 use alloc::string::{String, ToString};
 
-/// An FTL with everything it needs to know besides the flash. Within a family the composition is that family's parts.
+/// An FTL with everything it needs besides the flash. Within a family the composition is that family's parts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config<C = Composition> {
     /// The name the drive is formatted under: a preset's.

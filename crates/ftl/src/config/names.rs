@@ -17,7 +17,8 @@ impl PageParts {
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
             _ => self.validity.word().to_string(),
         };
-        // What was not flushed when such a drive came up is gone for good: no other recovery may bring it back.
+        // Writes that were not flushed at the mount of such a drive are gone for good: no other recovery may bring them
+        // back.
         let recovery = if self.power == PowerPart::Fast { " fast" } else { "" };
         format!("{mapping} {validity}{recovery}")
     }

@@ -89,8 +89,7 @@ impl Parts for PageParts {
         }
     }
 
-    /// Where the parts are such that power cuts are not survived in the way that was, and no other was asked for, they are
-    /// not at all.
+    /// The parts may rule out the present recovery scheme. If no other was requested, power cuts are not survived then.
     fn settle(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
         if let Some((name, value, right)) = self.why_not_together() {
             return Err(ConfigError::BadValue { name: name.into(), value, right });

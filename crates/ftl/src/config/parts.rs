@@ -1,5 +1,5 @@
-//! The parts of a page-mapped FTL but its policies, in the order in which an image keeps them: what each can be, its
-//! parameters with their ranges and defaults, and what each of them means.
+//! The parts of a page-mapped FTL but its policies, in the order in which an image keeps them. Each has its choices,
+//! their parameters with ranges and defaults, and what each of them means.
 
 use crate::spec::{Requirement, group, part, values};
 
@@ -15,7 +15,7 @@ pub(crate) const TIMEOUT_MS: u32 = 30_000;
 /// The most free blocks that levelling looks at before one is opened.
 pub(crate) const LOOKS_MAX: u32 = 32;
 
-/// What the parameters of translation pages need.
+/// The needs of the parameters of translation pages.
 pub(super) const PAGED: Requirement = ("mapping", &["paged"]);
 
 part! { "mapping" "where each logical page is";

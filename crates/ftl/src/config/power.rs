@@ -10,12 +10,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 impl PageParts {
-    /// Whether a battery saves what RAM alone knows when the power fails.
+    /// Whether a battery saves the state that is in RAM alone when the power fails.
     pub fn has_battery(&self) -> bool {
         self.power == PowerPart::Battery
     }
 
-    /// Whether a drive put together like this comes up again after a power cut, by itself or with a battery.
+    /// Whether a drive put together like this mounts again after a power cut, by itself or with a battery.
     pub fn survives_power_cuts(&self) -> bool {
         self.why_not_survivable().is_none()
     }
@@ -76,8 +76,8 @@ impl PageParts {
         }
     }
 
-    /// Whether a power cut may take back what was acknowledged and not flushed: a recovery from translation pages
-    /// alone, of a drive that acknowledges what these do not know yet.
+    /// Whether a power cut may take back acknowledged writes that were not flushed. This is so with a recovery from
+    /// translation pages alone, if a drive acknowledges writes that are not in them yet.
     pub fn may_lose_what_is_not_flushed(&self) -> bool {
         self.power == PowerPart::Fast && !self.integrity.acknowledges_what_is_mapped()
     }

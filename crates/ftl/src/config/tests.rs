@@ -78,7 +78,7 @@ fn what_is_there_is_set_and_the_rest_is_told() {
     let (parts, lacking) = set("page");
     assert_eq!(lacking, ["'gecko.size_ratio' cannot be '4': only the validity part gecko has it", levelling]);
     assert_eq!(Ok(parts), with("page", &[("victim", "d-choices"), ("victim.d", "3")]));
-    // What is wrong for another reason is an error, and changes nothing.
+    // An error for another reason is one, and changes nothing.
     let mut parts = Preset::named("page").unwrap().composition;
     for wrong in [("victim", "none"), ("nonsense", "1"), ("power", "battery"), ("gecko.merge", "multi-way")] {
         let outcome = parts.set_what_is_there(&[("placement", "host-gc"), ("gecko.merge", "two-way"), wrong]);

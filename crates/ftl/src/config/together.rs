@@ -6,8 +6,8 @@ use crate::spec::Requirement;
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// What parts need of others, in the order in which it is said; each by its name, with those that it can be. What a victim
-/// policy needs it states itself.
+/// Needs of parts, in the order in which they are checked; each by its name, with the parts that fulfil it. A victim
+/// policy states its needs itself.
 const NEEDS: &[(&str, &str, &[Requirement])] = &[
     ("validity", "mu-tree", &[("mapping", &["mu-tree"])]),
     ("power", "scan", &[("mapping", &["ram-table", "mu-tree"]), ("validity", &["ram-bitmap", "mu-tree"])]),
@@ -19,14 +19,14 @@ const NEEDS: &[(&str, &str, &[Requirement])] = &[
 
 const FLAT: Requirement = ("mapping.directory", &["flat"]);
 
-/// What a part needs of others.
+/// A need of a part.
 pub(super) fn needs(part: &str, word: &str) -> &'static [Requirement] {
     let stated = NEEDS.iter().find(|(of, name, _)| (*of, *name) == (part, word));
     stated.map_or(&[], |(.., needs)| needs)
 }
 
 impl PageParts {
-    /// The part that stands in the way of the others, if any does: which it is, by its name, and what is the matter.
+    /// The part that stands in the way of the others, if any does: its name and its error.
     pub(super) fn why_not_together(&self) -> Option<(&'static str, String, String)> {
         let samples = self.victim.sample().is_some();
         let in_tree = matches!(self.validity, ValidityPart::MuTree { .. });

@@ -18,12 +18,12 @@ impl<S: Scheme> Hybrid<S> {
     ///
     /// - each block has one use, and it is the one that the structures say;
     /// - a data block's pages are those of its logical block at their own offsets, and none is written after the merge;
-    /// - the newest version of a page in a log block is younger than its logical block's merge, and no page of any log block
-    ///   that is younger than the merge is newer;
+    /// - the newest version of a page in a log block is younger than its logical block's merge;
+    /// - no page of any log block that is younger than the merge is newer than that version;
     /// - live pages are counted as they are, and no page is both in a log block and trimmed;
-    /// - the scheme knows of the log blocks that there are.
+    /// - the scheme has the log blocks that there are.
     ///
-    /// Blocks, pages and logical pages are named as the drive counts them of which `lane` is a channel, or all; logical
+    /// Blocks, pages and logical pages are named as the drive counts them of which `lane` is a channel, or all. Logical
     /// blocks and parts of the map are the FTL's own.
     pub(super) fn findings<N: Nand>(&mut self, nand: &mut N, lane: &Lane) -> Vec<Finding> {
         let mut findings = Vec::<Finding>::new();
@@ -45,7 +45,7 @@ impl<S: Scheme> Hybrid<S> {
                 findings.push(Finding::new(Disagreement::MappedAnother, line));
             }
         }
-        // A drive that came up to be read has no use for its scheme.
+        // A drive that mounted read-only has no use for its scheme.
         if !ground.pool.phase.is_read_only() && !self.scheme.knows(ground) {
             findings.push(String::from("the scheme does not know the log blocks that there are").into());
         }

@@ -1,9 +1,9 @@
 //! The block-level mapping table: for each logical block its data block, and its merge version.
 //!
-//! The *merge version* is the drive's version clock when the logical block was merged last: whatever of it stands in a log
-//! block with a version that is not higher is stale for ever. The papers' map blocks say where data blocks are and nothing
-//! else. Then a log block that is merged and erased may leave an older version of a page in another log block, and a
-//! recovery takes that for the newest: old data come back.
+//! The *merge version* is the drive's version clock at the last merge of the logical block. A page of it in a log block
+//! whose version is not higher is stale for ever. The papers' map blocks say where data blocks are and nothing else.
+//! Then a log block that is merged and erased may leave an older version of a page in another log block. A recovery
+//! takes that for the newest: old data come back.
 
 use crate::RamLedger;
 use alloc::vec;
@@ -12,8 +12,8 @@ use phelsuma_nand::{Block, Geometry};
 
 /// No block.
 const NOWHERE: u32 = u32::MAX;
-/// Bytes of a map page's header: when the oldest log block was begun (u64), little-endian. What recovery scans is as old,
-/// or younger.
+/// Bytes of a map page's header: when the oldest log block was begun (u64), little-endian. What recovery scans is as
+/// old, or younger.
 const HEADER_BYTES: usize = 8;
 /// Bytes of an entry of a map page: block (u32), merge version (48 bits), little-endian.
 const ENTRY_BYTES: usize = 10;
@@ -114,7 +114,7 @@ impl DataMap {
     }
 }
 
-/// What a map page's header says of the oldest log block.
+/// The oldest log block, by a map page's header.
 pub(super) fn oldest_log_in(page: &[u8]) -> u64 {
     page.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(map.decode(&geometry, part, &page).count(), map.range_of(part).count());
         }
         assert_eq!((map.range_of(0), map.range_of(1)), (0..50, 50..70));
-        // What is too short, or names blocks that are not there, is no more than that.
+        // A page that is too short, or names blocks that are not there, counts for no more than that.
         assert_eq!(map.decode(&geometry, 0, &[9; 7]).count(), 0);
         assert!(map.decode(&geometry, 0, &[9; 512]).all(|(_, entry)| entry.block.is_none()));
     }

@@ -16,7 +16,7 @@ pub(super) struct Fetched {
 }
 
 impl Fetched {
-    /// What was read, with its bytes put into `buffer`.
+    /// The reading, with its bytes put into `buffer`.
     pub(super) fn of(content: Content<'_>, spare: &Spare, buffer: &mut Vec<u8>, ready: Time) -> Self {
         let hollow = match content {
             Content::Hollow(tag) => Some(tag),
@@ -29,8 +29,8 @@ impl Fetched {
         Self { version: spare.version, data_crc: spare.data_crc, hollow, ready }
     }
 
-    /// What cannot be read any more, or is somebody else's, is copied as what it is: a page whose data do not fit their CRC.
-    /// So it stays a read error, over every merge and power cut, until it is written again.
+    /// A page that cannot be read any more, or has another key, is copied as that: a page whose data do not fit their
+    /// CRC. So it stays a read error, over every merge and power cut, until it is written again.
     pub(super) fn lost(version: u64, ready: Time) -> Self {
         Self { version, data_crc: !Content::Hollow(0).crc(), hollow: Some(0), ready }
     }

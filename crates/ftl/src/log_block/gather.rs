@@ -1,4 +1,4 @@
-//! New data blocks, written side by side: what merges copy, to fresh blocks or behind what log blocks hold.
+//! New data blocks, written side by side: merges copy pages to fresh blocks or behind the pages of log blocks.
 //!
 //! Only so many programs may be in flight, so a page of each block is written before the next of any.
 
@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Time};
 
 impl<I: LogIndex> Ground<I> {
-    /// Copies the newest version of every page of each of these logical blocks to a fresh block, which nothing names yet:
-    /// none where a logical block has no page.
+    /// Copies the newest version of every page of each of these logical blocks to a fresh block, which nothing names
+    /// yet: none where a logical block has no page.
     ///
     /// # Errors
     /// [`FtlError::Full`]: then nothing of it is left.
@@ -35,7 +35,7 @@ impl<I: LogIndex> Ground<I> {
                     let key = self.layout.key(*logical_block, offset);
                     match self.copy_newest(nand, key, Role::Data, &mut to[n], at) {
                         Ok(Copied::Done | Copied::Nothing) => {}
-                        // Nothing names what is there already.
+                        // Nothing names the pages there already.
                         Ok(Copied::Failed) => {
                             to[n].block.into_iter().for_each(|block| self.pool.release(block));
                             to[n] = Destination::default();
@@ -57,8 +57,8 @@ impl<I: LogIndex> Ground<I> {
         Ok(to.into_iter().map(|to| to.block).collect())
     }
 
-    /// Copies the pages between what a log block in place holds and `until`. Whether that was done: where a program
-    /// failed, the log block is closed.
+    /// Copies the pages between those that a log block in place holds and `until`. Whether that was done: where a
+    /// program failed, the log block is closed.
     pub(super) fn copy_until<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -108,8 +108,8 @@ impl<I: LogIndex> Ground<I> {
         Ok(())
     }
 
-    /// Copies what log blocks that are to become their owners' data blocks lack behind what they hold, and closes them. Of
-    /// each whether that was nothing; none where a program failed.
+    /// Completes log blocks that are to become their owners' data blocks: copies the missing pages behind those that
+    /// they hold, and closes them. Of each whether nothing was missing; none where a program failed.
     pub(super) fn complete<N: Nand>(
         &mut self,
         nand: &mut N,

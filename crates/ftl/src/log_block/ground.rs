@@ -1,10 +1,10 @@
-//! What all log-block FTLs but SUPERBLOCK stand on: data blocks, log blocks, map blocks and trims, and how pages get from
-//! one to another.
+//! The ground that all log-block FTLs but SUPERBLOCK stand on: data blocks, log blocks, map blocks and trims, and the
+//! ways between them.
 //!
-//! - **Data blocks.** Each logical block has one or none; a page stands at its own offset. A page that was never written
-//!   is a hole: chips take pages in ascending order and let some be left out. Only the first page is never left out: where
-//!   it would be, zeros are written there, with a version that no page has ([`HOLE`]). So a block whose first spare area is
-//!   blank is blank.
+//! - **Data blocks.** Each logical block has one or none; a page stands at its own offset. A page that was never
+//!   written is a hole: chips take pages in ascending order and let some be left out. Only the first page is never left
+//!   out: where it would be, zeros are written there, with a version that no page has ([`HOLE`]). So a block whose
+//!   first spare area is blank is blank.
 //! - **Log blocks** take the host's pages in whatever way the scheme says ([`super::scheme`]).
 //! - **The newest version** of a page is where the table of log pages says, in the data block otherwise. Newest is by
 //!   version, never by program order.
@@ -45,15 +45,14 @@ pub(super) struct Ground<I> {
     pub(super) tally: Tally,
     /// A page on its way.
     pub(super) bytes: Vec<u8>,
-    /// Pages that a recovery has read and that may have been in flight: it may have been the last time that they read
-    /// well.
+    /// Suspect pages that a recovery has read: it may have been the last time that they read well.
     pub(super) kept: Kept,
-    /// Data blocks of logical blocks that were trimmed, with the part of the map that does not say so yet. Where that could
-    /// not be written they stay here until it is.
+    /// Data blocks of logical blocks that were trimmed, with the part of the map that does not say so yet. Where that
+    /// could not be written they stay here until it is.
     pub(super) unmapped: Vec<(u32, Block)>,
     /// While a recovery holds log blocks that may count again: none of them has a page of a lower seq.
     pub(super) held_since: Option<u64>,
-    /// The seq of the program, since the drive came up or right before it, behind which a snapshot says everything.
+    /// The seq of the program, since the mount or right before it, behind which a snapshot says everything.
     pub(super) sealed: Option<u64>,
 }
 
@@ -122,12 +121,13 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Nothing is written any more until the drive comes up anew: a recovery had no block for what must be on flash before
-    /// anything else is. What it holds back it goes on holding.
+    /// Nothing is written any more until the next mount: a recovery had no block for what must be on flash before
+    /// anything else is. The blocks that it holds back stay held.
     pub(super) fn stop_writing(&mut self) {
         debug_assert!(self.pool.phase.is_mounting(), "a drive that serves its host becomes read only");
         self.pool.phase = Phase::ReadOnly;
-        // Trims from before pages that count, which the table goes on naming until they are certain, are of no more use.
+        // Trims from before pages that count, which the table goes on naming until they are certain, are of no more
+        // use.
         let places: Vec<u32> = self.log.places().map(|(key, _)| key).collect();
         for key in places {
             let (logical_block, offset) = self.split(key);
@@ -167,7 +167,8 @@ impl<I: LogIndex> Ground<I> {
         Ok((self.log.open(block, owner, role, self.pool.clock.seq() + 1), ready))
     }
 
-    /// The host's page is written at `index` of a log block; none where the program failed, and the log block is closed.
+    /// The host's page is written at `index` of a log block; none where the program failed, and the log block is
+    /// closed.
     ///
     /// Its version is made here, right before the program: a merge in between would make it stale.
     pub(super) fn append<N: Nand>(
@@ -227,8 +228,8 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Copies the newest version of a logical page to `index` of the block that `open` gives, where `next` is the next page
-    /// to program: with zeros in front where it would be the block's first program, and not at its beginning.
+    /// Copies the newest version of a logical page to `index` of the block that `open` gives, where `next` is the next
+    /// page to program: with zeros in front where it would be the block's first program, and not at its beginning.
     pub(super) fn copy_newest<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -290,8 +291,8 @@ impl<I: LogIndex> Ground<I> {
         self.pool.program(nand, to, role, &page, self.purpose(), at)
     }
 
-    /// Gives an emptied log block back. While trims are pending, a page in it may be the last acknowledged version of one
-    /// that was trimmed: without it a power cut would bring an older one back.
+    /// Gives an emptied log block back. While trims are pending, a page in it may be the last acknowledged version of
+    /// one that was trimmed: without it a power cut would bring an older one back.
     pub(super) fn release_log_block<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
         let mut done = at;
         if self.barriers.keeps(Barrier::TrimsBeforeReuse) {
@@ -339,8 +340,8 @@ impl<I: LogIndex> Ground<I> {
         Ok(done)
     }
 
-    /// Nothing of a logical block is there any more. Its data block is released when the part of the map that is given back
-    /// says so.
+    /// Nothing of a logical block is there any more. Its data block is released when the part of the map that is given
+    /// back says so.
     pub(super) fn unmap(&mut self, logical_block: u32) -> u32 {
         let part = self.data.part_of(logical_block);
         self.unmapped.extend(self.data.block(logical_block).map(|block| (part, block)));
@@ -364,9 +365,9 @@ impl<I: LogIndex> Ground<I> {
         self.outdate_copies(logical_block, 0);
     }
 
-    /// What stands in a logical block's own log block from page `from` on may not be the newest any more, if it was copied:
-    /// the logical block was merged or unmapped, or that page was written to another log block. It cannot become a data
-    /// block.
+    /// What stands in a logical block's own log block from page `from` on may not be the newest any more, if it was
+    /// copied: the logical block was merged or unmapped, or that page was written to another log block. It cannot
+    /// become a data block.
     pub(super) fn outdate_copies(&mut self, logical_block: u32, from: u32) {
         if self.log.index.holds_copies()
             && let Some(slot) = self.log.index.own_log_block(logical_block)
@@ -427,8 +428,8 @@ pub(super) struct Destination {
     pub(super) begun: bool,
 }
 
-/// The version of zeros that stand at the beginning of a block in the place of a page that is not there. It is older than
-/// any merge, so it never counts in a log block.
+/// The version of zeros that stand at the beginning of a block in the place of a page that is not there. It is older
+/// than any merge, so it never counts in a log block.
 const HOLE: u64 = 0;
 
 /// Whether what stands in a logical page's place says that the page is not there.

@@ -107,7 +107,8 @@ impl<N: Nand, S: Scheme> Ftl<N> for Hybrid<S> {
         Ok(done)
     }
 
-    /// Whole logical blocks are unmapped, and that is on flash when this returns; of others the table of trims takes note.
+    /// Whole logical blocks are unmapped, and that is on flash when this returns; of others the table of trims takes
+    /// note.
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
         self.ground.shape.check_range(first, pages)?;
         let ground = &mut self.ground;

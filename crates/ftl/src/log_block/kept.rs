@@ -1,18 +1,18 @@
-//! Pages that a recovery has read and that may have been in flight: it may have been the last time that they read well.
+//! Suspect pages that a recovery has read: it may have been the last time that they read well.
 
 use crate::medium::Owned;
 use alloc::vec::Vec;
 use phelsuma_nand::{Content, Page, Spare};
 
-/// A page with what was read there.
+/// A page with its reading.
 pub(super) type KeptPage = (Page, Spare, Owned);
 
-/// Pages with what was read there.
+/// Pages with their readings.
 #[derive(Clone, Default)]
 pub(super) struct Kept(pub(super) Vec<KeptPage>);
 
 impl Kept {
-    /// What was read at a page, if it is one of them.
+    /// The reading of a page, if it is one of them.
     #[inline]
     pub(super) fn get(&self, page: Page) -> Option<&KeptPage> {
         self.0.iter().find(|(kept, ..)| *kept == page)

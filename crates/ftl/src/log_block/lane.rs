@@ -1,13 +1,13 @@
-//! A channel of a drive as flash of its own: how what is on it is numbered, and the [`Nand`] that translates.
+//! A channel of a drive as flash of its own: how its blocks and keys are numbered, and the [`Nand`] that translates.
 //!
-//! Blocks are dealt to dies in turn and dies to channels, so those of channel c are c, c + channels, c + 2 channels and so
-//! on: block j of the channel is block `j channels + c` of the drive, on die `j mod dies` of the channel. Page indexes are
-//! the same. Where the drive's blocks do not divide by its channels the first channels have one more.
+//! Blocks are dealt to dies in turn and dies to channels. So those of channel c are c, c + channels, c + 2 channels and
+//! so on: block j of the channel is block `j channels + c` of the drive, on die `j mod dies` of the channel. Page
+//! indexes are the same. Where the drive's blocks do not divide by its channels, the first channels have one more.
 //!
-//! **Keys** in spare areas are translated as addresses are: key k of the channel is `k channels + c` on flash. So a user page
-//! says its logical page as the host counts them, to whoever reads the flash without knowing of channels; and of what
-//! instances number by themselves (parts of their maps) no two on the drive have the same kind and key. What map pages hold
-//! is in the numbers of their channel: nobody else reads them.
+//! **Keys** in spare areas are translated as addresses are: key k of the channel is `k channels + c` on flash. So the
+//! spare area of a user page has the logical page as the host counts it, also for a reader that ignores channels.
+//! Instances number parts of their maps by themselves, and yet no two on the drive have the same kind and key. The
+//! content of map pages is in the numbers of their channel: only that channel reads them.
 
 use crate::FtlError;
 use alloc::vec::Vec;
@@ -127,7 +127,7 @@ impl Lane {
     }
 }
 
-/// The flash of one channel. Errors name blocks and pages as the drive counts them: they are for whoever has the drive, and
+/// The flash of one channel. Errors name blocks and pages as the drive counts them: they are for the drive's owner, and
 /// no FTL looks at them.
 pub(super) struct Channel<'n, N> {
     nand: &'n mut N,
@@ -263,7 +263,7 @@ mod tests {
         let on_flash = Spare { key: 2 * 21 + 1, ..spare };
         let page = drive.page(Block(7), 0);
         assert_eq!(nand.read_spare(page, op).0, SpareRead::Written(on_flash));
-        // An error names what it is of as the drive counts.
+        // An error names its page or block as the drive counts.
         let refused = lanes[1].on(&mut nand).program(own, content, &spare, op);
         assert_eq!(refused, Err(ProgramError::NotErased(page)));
         lanes[1].on(&mut nand).mark_bad(Block(3));
@@ -275,7 +275,7 @@ mod tests {
         let own = lanes[0].geometry().page(Block(2), 0);
         assert_eq!(lanes[0].on(&mut nand).read_spare(own, op).0, SpareRead::Unreadable);
         assert_eq!(lanes[0].on(&mut nand).read(own, op).0, PageRead::Unreadable);
-        // What is behind the last block is nobody's.
+        // There are no pages behind the last block.
         let behind = Page(8 << 4);
         assert_eq!(lanes[0].on(&mut nand).read(behind, op).0, PageRead::Unreadable);
         assert_eq!(lanes[0].on(&mut nand).erase(Block(8), op), Err(EraseError::NoSuchBlock(Block(8))));

@@ -5,8 +5,8 @@ use phelsuma_nand::Geometry;
 /// How logical pages are laid out in logical blocks.
 ///
 /// Over one channel: a logical block is as many adjacent pages as a block has. Over several, *segments* in a zigzag
-/// (LAST++ section 4.1 and equation 1): a segment is a logical block for each channel, and adjacent pages are on adjacent
-/// channels, each at the same offset before the next offset begins.
+/// (LAST++ section 4.1 and equation 1): a segment is a logical block for each channel, and adjacent pages are on
+/// adjacent channels, each at the same offset before the next offset begins.
 ///
 /// ```text
 /// channel = page % channels

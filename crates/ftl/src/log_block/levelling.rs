@@ -6,8 +6,8 @@ use super::pool::Pool;
 use crate::FtlError;
 use phelsuma_nand::{Block, Nand, Time};
 
-/// After a swap, so many host pages for each page moved before the next one: levelling stays a small part of the drive's
-/// work.
+/// After a swap, so many host pages for each page moved before the next one: levelling stays a small part of the
+/// drive's work.
 const REST: u64 = 4;
 
 impl Pool {
@@ -80,7 +80,7 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Whether what is copied is copied for wear.
+    /// Whether copies are made for wear.
     pub(super) fn is_levelling(&self) -> bool {
         self.pool.wear.as_ref().is_some_and(|wear| wear.for_cold)
     }

@@ -213,8 +213,8 @@ impl<I: LogIndex> Log<I> {
         self.index.places()
     }
 
-    /// As the papers count it: a physical page for each page of the log blocks (LAST++ section 4.6.2, without the update
-    /// counter), and the hash besides.
+    /// As the papers count it: a physical page for each page of the log blocks (LAST++ section 4.6.2, without the
+    /// update counter), and the hash besides.
     pub(super) fn ram(&self, most: u32, ledger: &mut RamLedger) {
         let bits = |n: u64| u64::from(n.max(2).next_power_of_two().trailing_zeros());
         self.index.ram(&self.geometry, most, self.of_logical_block.len() as u32, ledger);

@@ -16,8 +16,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Nand};
 
-/// An FTL of this family that has its flash to itself: all of a drive, or a channel of one. Which one it is is decided once,
-/// and behind that all calls are static.
+/// An FTL of this family that has its flash to itself: all of a drive, or a channel of one. Which one it is is decided
+/// once, and behind that all calls are static.
 #[derive(Clone)]
 pub(super) enum LogBlockFtl {
     Block(Box<Hybrid<Plain>>),
@@ -99,7 +99,7 @@ impl LogBlockFtl {
         of_each!(self, ftl => ftl.as_mut())
     }
 
-    /// It, to be asked what needs no flash.
+    /// It, for calls that need no flash.
     pub(super) fn as_ftl<N: Nand>(&self) -> &dyn Ftl<N> {
         of_each!(self, ftl => ftl.as_ref())
     }
@@ -109,10 +109,10 @@ impl LogBlockFtl {
         of_each!(self, ftl => ftl.pool())
     }
 
-    /// RAM against itself and against the flash; blocks and pages are named as the drive counts them of which `lane` is a
-    /// channel, or all.
+    /// RAM against itself and against the flash; blocks and pages are named as the drive counts them of which `lane` is
+    /// a channel, or all.
     pub(super) fn findings<N: Nand>(&self, nand: &mut N, lane: &Lane) -> Vec<Finding> {
-        // Asking changes what is counted and cached: that is left to a copy.
+        // The check changes counters and caches: it is left to a copy.
         of_each!(self, ftl => ftl.clone().findings(nand, lane))
     }
 }

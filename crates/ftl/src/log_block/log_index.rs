@@ -1,7 +1,8 @@
-//! Where the newest versions of logical pages stand in log blocks: the part in which the tables of log-block FTLs differ.
+//! Where the newest versions of logical pages stand in log blocks: the part in which the tables of log-block FTLs
+//! differ.
 //!
-//! BAST, FAST and plain block mapping have one hash table ([`HashIndex`]). LAST++ has two tables for its two kinds of log
-//! blocks, and one of what a merge of each would cost ([`Tables`](super::last::Tables)).
+//! BAST, FAST and plain block mapping have one hash table ([`HashIndex`]). LAST++ has two tables for its two kinds of
+//! log blocks, and one of what a merge of each would cost ([`Tables`](super::last::Tables)).
 
 use super::log_state::LogBlock;
 use super::pool::Role;
@@ -43,8 +44,8 @@ pub(super) trait LogIndex: Clone + Send {
         let _ = (slot, role, logical_block);
     }
 
-    /// The first live page of a log block from page `from` on: where it stands, and which logical page it is. `live_at` says
-    /// of a page which logical page is live there.
+    /// The first live page of a log block from page `from` on: where it stands, and which logical page it is. `live_at`
+    /// says of a page which logical page is live there.
     fn live_in(&self, log_block: &LogBlock, from: u32, live_at: impl Fn(u32) -> Option<u32>) -> Option<(u32, u32)> {
         (from..log_block.next).find_map(|index| Some((index, live_at(index)?)))
     }
@@ -68,8 +69,8 @@ pub(super) trait LogIndex: Clone + Send {
         let _ = log_blocks;
     }
 
-    /// As the papers count it, for so many log blocks at the most on a drive of so many logical blocks, and what it takes
-    /// besides.
+    /// As the papers count it, for so many log blocks at the most on a drive of so many logical blocks, and its other
+    /// RAM.
     fn ram(&self, geometry: &Geometry, log_blocks: u32, logical_blocks: u32, ledger: &mut RamLedger);
 }
 
@@ -84,7 +85,7 @@ pub(super) struct HashIndex {
 /// together: as many as the table looks at in one go, so that nothing is gained by a stride.
 const ROW_BITS: u32 = 4;
 
-/// The low bits say where it stands, the topmost seven tell it from others there.
+/// The low bits say where it stands, the topmost seven distinguish it from others there.
 #[inline]
 fn hash(key: u32) -> u64 {
     let spread = |n: u32| u64::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15);

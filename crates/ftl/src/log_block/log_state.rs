@@ -1,4 +1,4 @@
-//! A log block as RAM knows it.
+//! The state of a log block in RAM.
 
 use super::pool::Role;
 use alloc::vec::Vec;
@@ -7,14 +7,14 @@ use phelsuma_nand::Block;
 /// No logical block, no logical page, no slot.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// No logical block: what all share is nobody's.
+/// No logical block: the owner of a log block that all share.
 pub(super) const NOBODY: u32 = NONE;
 
 /// A log block.
 #[derive(Clone, Debug)]
 pub(super) struct LogBlock {
     pub(super) block: Block,
-    /// What it was opened for.
+    /// Its purpose when it was opened.
     pub(super) role: Role,
     /// No page of it was programmed earlier, in program order.
     pub(super) first_seq: u64,

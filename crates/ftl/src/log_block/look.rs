@@ -1,4 +1,4 @@
-//! What an onlooker sees of a log-block FTL's blocks.
+//! An onlooker's view of a log-block FTL's blocks.
 
 use super::hybrid::Hybrid;
 use super::pool::Use;
@@ -7,8 +7,8 @@ use crate::{BlockLook, BlockState};
 use phelsuma_nand::{Block, Kind};
 
 impl<S: Scheme> Hybrid<S> {
-    /// A look at each block from `first` on. Of data blocks nobody counts the live pages: what makes one stale is known,
-    /// and not what was never written.
+    /// A look at each block from `first` on. Live pages of data blocks are not counted: which pages are stale is known,
+    /// but not which were never written.
     pub(super) fn blocks_seen(&self, first: Block, out: &mut [BlockLook]) {
         for (block, look) in (first.0..self.ground.geometry.blocks()).map(Block).zip(out) {
             *look = self.block_seen(block);

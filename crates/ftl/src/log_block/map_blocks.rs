@@ -1,10 +1,10 @@
 //! Map blocks: where the mapping of data blocks stands on flash, and the table of trims.
 //!
-//! Each of their pages is a numbered part of what RAM holds in full: map pages first, then the pages of trims. A part is
-//! written anew at the end of the newest map block; where there are more map blocks than there may be, the one with the
-//! fewest live parts is emptied, and since RAM has them all, without a read.
+//! Each of their pages is a numbered part of what RAM holds in full: map pages first, then the pages of the table of
+//! trims. A part is written anew at the end of the newest map block. Where there are too many map blocks, the one with
+//! the fewest live parts is emptied. RAM has the parts, so that takes no read.
 //!
-//! The room for map blocks is twice that of the live parts and two blocks, so the emptiest of them is at the most half
+//! The room for map blocks is twice that of the live parts and two blocks. So the emptiest of them is at most half
 //! live: emptying one gains room for as many parts as it takes.
 
 use super::pool::Pool;
@@ -34,7 +34,7 @@ pub(super) struct MapBlocks {
     trims_from: u32,
 }
 
-/// Parts of a drive of so many logical blocks: its map pages and the pages of trims.
+/// Parts of a drive of so many logical blocks: its map pages and the pages of its table of trims.
 pub(super) fn parts(geometry: &Geometry, logical_blocks: u32) -> u32 {
     logical_blocks.div_ceil(data_map::per_page(geometry)) + trims::pages(geometry)
 }
@@ -91,8 +91,8 @@ impl MapBlocks {
         self.open.is_none()
     }
 
-    /// A map block to empty: one that has failed, or the emptiest where there are too many, or where no block is free and
-    /// the one that is open has room for what is live there.
+    /// A map block to empty: one that has failed, or the emptiest where there are too many. The emptiest is also taken
+    /// where no block is free and the open one has room for the live parts there.
     pub(super) fn victim(&self, pool: &Pool) -> Option<Block> {
         let open = self.open.map(|(block, _)| block);
         let room = self.open.map_or(0, |(_, next)| self.pages_per_block - next);
@@ -127,7 +127,7 @@ impl MapBlocks {
         self.trims_from + page
     }
 
-    /// What the page of a part is.
+    /// The kind of the page of a part.
     pub(super) fn kind_of(&self, part: u32) -> Kind {
         if self.trims_page(part).is_some() { Kind::Tombstone } else { Kind::Map }
     }

@@ -1,4 +1,4 @@
-//! How parts of the map get to flash: map pages, and pages of trims.
+//! How parts of the map get to flash: map pages, and pages of the table of trims.
 
 use super::ground::Ground;
 use super::log_index::LogIndex;
@@ -91,7 +91,7 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Writes what is new in the table of trims.
+    /// Writes the changed pages of the table of trims.
     pub(super) fn write_trims<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut done = at;
         // Emptying a map block may have written the next one.

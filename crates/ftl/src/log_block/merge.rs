@@ -1,17 +1,18 @@
-//! Merges: how what stands in log blocks gets into data blocks (LAST++ section 2.2 and figure 1).
+//! Merges: how pages get from log blocks into data blocks (LAST++ section 2.2 and figure 1).
 //!
 //! - **Switch**: a log block that holds all pages of its logical block in place becomes the data block.
 //! - **Partial**: the rest is copied behind what the log block holds in place, then it becomes the data block.
 //! - **Full**: the newest version of each page is copied to a fresh block, which becomes the data block.
 //!
-//! The order is the same for all: the new data block is programmed to its end; then the map page that names it, with the
-//! merge version; and only then the old blocks are given back. Each logical block switches alone. A power cut in between
-//! leaves a block that no map page names: a log block that is still one, or the destination of a full merge, which is
-//! nothing.
+//! The order is the same for all. The new data block is programmed to its end. Then the map page that names it is
+//! programmed, with the merge version. Only then the old blocks are given back. Each logical block switches alone. A
+//! power cut in between leaves a block that no map page names. That is a log block, which still is one, or the
+//! destination of a full merge, which counts for nothing.
 //!
-//! The papers merge a log block into its data block whatever else there is. A partial or switch merge makes all of the log
-//! block's pages the newest ones, so it is done only if they are: where a newer version stands in another log block, or a
-//! page was trimmed, the merge is a full one (against LAST++ section 4.3, which looks at the sequential log block alone).
+//! The papers merge a log block into its data block without a look at other log blocks. A partial or switch merge makes
+//! all of the log block's pages the newest ones, so it is done only if they are. Where a newer version stands in
+//! another log block, or a page was trimmed, the merge is a full one. (This is against LAST++ section 4.3, which looks
+//! at the sequential log block alone.)
 
 use super::data_map::MapEntry;
 use super::ground::Ground;
@@ -69,8 +70,8 @@ impl<I: LogIndex> Ground<I> {
         self.merge_together(nand, &[Merge { logical_block, own: Some(slot) }], 1, at)
     }
 
-    /// Merges logical blocks, of those that stand in the same map page up to `most` at a time: their new data blocks are
-    /// written side by side, then the map page that names them, and only then what they leave is given back.
+    /// Merges logical blocks, of those that stand in the same map page up to `most` at a time. Their new data blocks
+    /// are written side by side, then the map page that names them. Only then the old blocks are given back.
     pub(super) fn merge_together<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -132,7 +133,7 @@ impl<I: LogIndex> Ground<I> {
         }
         let is_for_nothing = gathered.ready.is_empty() && gathered.emptied.is_empty();
         let blocks = match self.gather_some(nand, &copied, most, at) {
-            // What is written gives blocks back.
+            // The writes give blocks back.
             Err(FtlError::Full { .. }) if !is_for_nothing => Vec::new(),
             blocks => blocks?,
         };
@@ -161,7 +162,7 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// What is ready becomes data blocks: all of one map page.
+    /// Blocks that are ready become data blocks: all of one map page.
     fn switch_together<N: Nand>(&mut self, nand: &mut N, ready: &[Ready], at: Time) -> Result<Time, FtlError> {
         let blocks: Vec<_> = ready.iter().map(|ready| (ready.logical_block, ready.block)).collect();
         let done = self.switch_all(nand, &blocks, at)?;
@@ -174,9 +175,9 @@ impl<I: LogIndex> Ground<I> {
         Ok(done)
     }
 
-    /// Blocks that are programmed to their ends become the data blocks of logical blocks, all of which one map page names.
-    /// Where that cannot be written because no block is free for it, everything stays as it was, but for blocks that nobody
-    /// may erase: a page of the map that failed may name them all the same.
+    /// Blocks that are programmed to their ends become the data blocks of logical blocks, all of which one map page
+    /// names. That map page may find no free block. Then everything stays as it was, but for blocks that must not be
+    /// erased: a page of the map that failed may name them all the same.
     pub(super) fn switch_all<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -227,7 +228,7 @@ impl<I: LogIndex> Ground<I> {
         Ok(done)
     }
 
-    /// Whether a log block can become its owner's data block: it is not closed, stands in place, and what it holds is the
+    /// Whether a log block can become its owner's data block: it is not closed, stands in place, and its pages are the
     /// newest.
     fn can_become_data_block(&self, slot: u32) -> bool {
         let state = self.log.get(slot);
@@ -241,7 +242,8 @@ impl<I: LogIndex> Ground<I> {
             && (newest || !self.barriers.keeps(Barrier::PartialMergesOfNewest))
     }
 
-    /// The map names a log block as its owner's data block: it is none of the log any more. Whether nothing had to be copied.
+    /// The map names a log block as its owner's data block: it is none of the log any more. Whether nothing had to be
+    /// copied.
     fn became_data_block(&mut self, slot: u32, is_switch: bool) {
         self.tally.merged(self.log.get(slot).used);
         let block = self.log.close(slot);
@@ -253,7 +255,8 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Merges every logical block that has live pages in a log block, one after the other, and gives the log block back.
+    /// Merges every logical block that has live pages in a log block, one after the other, and gives the log block
+    /// back.
     pub(super) fn merge_shared<N: Nand>(&mut self, nand: &mut N, slot: u32, at: Time) -> Result<Time, FtlError> {
         let (mut done, mut from, mut degree) = (at, 0, 0);
         while let Some((index, key)) = self.log.live_in(slot, from) {

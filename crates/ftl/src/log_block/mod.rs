@@ -1,9 +1,11 @@
-//! Log-block (hybrid) FTLs: logical blocks are mapped to data blocks, what is written goes to a few log blocks that are
-//! mapped page by page, and merges bring the two together (LAST++ sections 2.2 and 3; µ-FTL section 3).
+//! Log-block (hybrid) FTLs: logical blocks are mapped to data blocks, and log blocks take the writes.
 //!
-//! A [`Hybrid`] is a ground and a scheme. The [`ground`] owns blocks, maps, merges and recovery. A [`scheme`] says to which log
-//! block a page goes and which one is merged. docs/design/log-blocks.md has the rules that power cuts are survived by.
-//! [`superblock`] stands on the pool and the map blocks alone.
+//! A few log blocks are mapped page by page, and merges bring the two together (LAST++ sections 2.2 and 3; µ-FTL
+//! section 3).
+//!
+//! A [`Hybrid`] is a ground and a scheme. The [`ground`] owns blocks, maps, merges and recovery. A [`scheme`] says to
+//! which log block a page goes and which one is merged. docs/design/log-blocks.md has the rules by which power cuts are
+//! survived. [`superblock`] stands on the pool and the map blocks alone.
 
 mod check;
 mod data_map;
@@ -62,7 +64,7 @@ pub(crate) fn format<N: Nand>(nand: &mut N, config: &LogConfig, at: Time) -> Res
     Ok((LogBlockFtl::blank(nand, config, anchors)?.boxed(), done))
 }
 
-/// Brings a drive up from what is on flash.
+/// Mounts a drive from its flash.
 ///
 /// # Errors
 /// [`FtlError::Blank`], [`FtlError::Lost`], [`FtlError::OtherDrive`], or what the flash refuses.

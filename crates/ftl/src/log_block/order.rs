@@ -1,5 +1,7 @@
-//! Which of several slots was used least recently: the order in which BAST merges log blocks, SUPERBLOCK takes update
-//! blocks away and forgets maps, and LAST++ writes to channels.
+//! Which of several slots was used least recently.
+//!
+//! In this order BAST merges log blocks, SUPERBLOCK takes update blocks away and forgets maps, and LAST++ writes to
+//! channels.
 
 use super::log_state::NONE;
 use crate::RamLedger;

@@ -1,7 +1,7 @@
 //! The blocks of a log-block FTL: which are free, how one is opened and programmed, what becomes of one that fails.
 //!
-//! Free blocks are in a [`FreePool`], as with page-mapped FTLs. What differs from these is who says where a page goes: here
-//! it is the caller, page by page, because a page of a data block stands at its own offset.
+//! Free blocks are in a [`FreePool`], as with page-mapped FTLs. What differs from these is who says where a page goes:
+//! here it is the caller, page by page, because a page of a data block stands at its own offset.
 
 use super::wear::SwapLevelling;
 use crate::barriers::{Barrier, Barriers};
@@ -12,9 +12,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, EraseError, Geometry, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
 
-/// What a block was opened for. It is the label (`stream`) in the spare areas of all of its pages, so a recovery knows
-/// from one of them how to take the block: a log block may become a data block, but no block opened as a data block was
-/// ever a log block.
+/// The purpose for which a block was opened. It is the label (`stream`) in the spare areas of all of its pages, so one
+/// of them shows a recovery how to take the block. A log block may become a data block, but no block opened as a data
+/// block was ever a log block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Role {
@@ -36,7 +36,7 @@ pub(super) enum Role {
 const BY_RECOVERY: u8 = 0x80;
 
 impl Role {
-    /// What a label says, and whether a recovery wrote the page.
+    /// The meaning of a label, and whether a recovery wrote the page.
     pub(super) fn of(label: u8) -> (Option<Self>, bool) {
         let role = match label & !BY_RECOVERY {
             0 => Some(Self::Log),
@@ -50,7 +50,7 @@ impl Role {
         (role, label & BY_RECOVERY != 0)
     }
 
-    /// What a block that was opened for it is used for.
+    /// The use of a block that was opened for it.
     fn used_for(self) -> Use {
         match self {
             Self::Log | Self::Hot | Self::Sequential => Use::Log,
@@ -66,7 +66,7 @@ impl Role {
     }
 }
 
-/// What a block is used for.
+/// The use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
     /// Bad, or the description's, or held by a recovery, or a snapshot that is being written.
@@ -128,7 +128,7 @@ impl Pool {
         self.uses[block.index()]
     }
 
-    /// What a block is used for from now on: a recovery has found it, or a log block has become a data block.
+    /// Sets the use of a block: a recovery has found it, or a log block has become a data block.
     pub(super) fn take(&mut self, block: Block, used_for: Use) {
         debug_assert!(used_for != Use::Free && self.use_of(block) != Use::Free, "{block} is free, or to be");
         self.uses[block.index()] = used_for;

@@ -1,4 +1,4 @@
-//! What the host's pages are written to, and which log block is merged: the part in which log-block FTLs differ.
+//! The scheme, in which log-block FTLs differ: where user pages are written, and which log block is merged.
 
 mod bast;
 mod fast;
@@ -32,7 +32,7 @@ pub(super) struct PartOf {
 
 /// A scheme. It touches flash only through the ground, and keeps nothing there but log blocks.
 pub(super) trait Scheme: Clone + Send + 'static {
-    /// What a drive's composition says of it.
+    /// Its part of a drive's composition.
     type Parts: Copy;
     /// Where the pages of its log blocks stand.
     type Index: LogIndex + 'static;
@@ -72,14 +72,14 @@ pub(super) trait Scheme: Clone + Send + 'static {
         SpareAreas
     }
 
-    /// As what a log block that a recovery has found is taken up, and whose it is; [`NOBODY`] where nothing says so yet.
+    /// As what a log block that a recovery has found is taken up, and its owner; [`NOBODY`] where nothing says so yet.
     fn taken_up(ground: &Ground<Self::Index>, found: &FoundLogBlock<'_>) -> (Role, u32) {
         let _ = (ground, found);
         (Role::Log, NOBODY)
     }
 
-    /// A recovery has taken up log blocks, in the order in which they were begun; none of them can be written any further.
-    /// Takes them over, and merges what the scheme cannot go on with. When that is done.
+    /// A recovery has taken up log blocks, in the order in which they were begun; none of them can be written any
+    /// further. Takes them over, and merges those that the scheme cannot go on with. When that is done.
     ///
     /// # Errors
     /// [`FtlError::Full`]: no block is left for a merge.
@@ -95,10 +95,10 @@ pub(super) trait Scheme: Clone + Send + 'static {
         let _ = ground;
     }
 
-    /// Whether it knows of exactly the log blocks that there are.
+    /// Whether it has exactly the log blocks that there are.
     fn knows(&self, ground: &Ground<Self::Index>) -> bool;
 
-    /// The host has asked for something, which may have changed what is in log blocks, and was answered by then.
+    /// A host request, which may have changed what is in log blocks, was done by then.
     #[inline]
     fn served(&mut self, done: Time, changed: bool) {
         let _ = (done, changed);
@@ -123,10 +123,10 @@ pub(super) trait Scheme: Clone + Send + 'static {
         Ok(Step::Nothing)
     }
 
-    /// What it keeps in RAM.
+    /// Its RAM.
     fn ram(&self, ledger: &mut RamLedger);
 
-    /// What it counts of its own.
+    /// Its own counters.
     fn counters(&self, ground: &Ground<Self::Index>, counters: &mut Vec<Counter>) {
         let _ = (ground, counters);
     }

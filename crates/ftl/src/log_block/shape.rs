@@ -12,9 +12,9 @@ use phelsuma_nand::Geometry;
 /// An FTL of this family.
 pub(super) type LogConfig = crate::Config<LogParts>;
 
-/// Free blocks that a merge may take before it gives any back: its destination, a map block, and one more where a program
-/// fails in either. With no more than these free no log block is opened. Where segments are over several channels, a merge
-/// has a destination on each.
+/// Free blocks that a merge may take before it gives any back: its destination, a map block, and one more where a
+/// program fails in either. With no more than these free no log block is opened. Where segments are over several
+/// channels, a merge has a destination on each.
 pub(super) const MERGE_BLOCKS: u32 = 3;
 
 /// How many blocks are what.
@@ -34,13 +34,13 @@ fn in_flight(geometry: &Geometry) -> u32 {
 }
 
 impl HybridSizes {
-    /// How many blocks are what on a drive of this shape whose logical pages are so laid out, `described` of which hold its
-    /// description, whether they fit or not.
+    /// The numbers of blocks by their use on a drive of this shape whose logical pages are so laid out, whether they
+    /// fit or not. `described` of them hold its description.
     fn of(geometry: &Geometry, config: &LogConfig, layout: LogicalLayout, described: u32) -> Self {
         let logical_blocks = layout.logical_blocks(config.logical_pages);
         let log_blocks = config.composition.log_blocks_on(geometry);
         let merge_blocks = MERGE_BLOCKS - 1 + layout.channels();
-        // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
+        // As if the drive were all logical pages, so that the capacity does not depend on the request.
         let metadata_blocks = map_blocks::most(geometry, geometry.blocks());
         let shape = Shape {
             logical_pages: config.logical_pages,
@@ -73,7 +73,7 @@ impl HybridSizes {
         let shape = sizes.shape;
         let taken = [shape.reserve_blocks, shape.open_blocks, shape.fixed_blocks, shape.metadata_blocks, bad];
         let taken: u64 = taken.iter().map(|blocks| u64::from(*blocks)).sum();
-        // A logical block takes a whole one, so whatever is left is used in full.
+        // A logical block takes a whole one, so the rest is used in full.
         let usable_pages = sizes.layout.logical_pages(u64::from(geometry.blocks()).saturating_sub(taken));
         if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
             return Err(FtlError::DoesNotFit {
@@ -85,23 +85,22 @@ impl HybridSizes {
                     unidentified_blocks: 0,
                 },
                 usable_pages,
-                // Rounded down, so that what is printed fits.
+                // Rounded down, so that the printed number fits.
                 largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
             });
         }
         Ok(sizes)
     }
 
-    /// What a recovery comes to at the most:
+    /// The most that a recovery can cost:
     ///
-    /// - the first spare area of every block, all of those whose first does not tell what the block is, and all of log
-    ///   blocks and map blocks: no spare area twice but the first ones;
-    /// - of each log block up to `of_log_block` pages in full; and the newest version of each part of the map, with the last
-    ///   page of each map block that a cut has torn;
-    /// - a full merge for each page that may have been in flight, and for what a scheme cannot go on with; parts of the map
-    ///   that may have been in flight are written anew, and map blocks emptied where cuts have left too many;
-    /// - where there is a snapshot that turns out to be of no use, its pages, the spare areas of one of its blocks, and the
-    ///   parts of the map.
+    /// - The first spare area of every block, all of those whose first does not identify the block, and all of log
+    ///   blocks and map blocks. No spare area is read twice but the first ones.
+    /// - Of each log block up to `of_log_block` pages in full. Also the newest version of each part of the map, with
+    ///   the last page of each map block that a cut has torn.
+    /// - A full merge for each suspect page, and for what a scheme cannot go on with. Suspect parts of the map are
+    ///   written anew, and map blocks are emptied where cuts have left too many.
+    /// - Where there is a useless snapshot, its pages, the spare areas of one of its blocks, and the parts of the map.
     pub(super) fn recovery_bound(&self, geometry: &Geometry, of_log_block: u64, has_snapshot: bool) -> RecoveryBound {
         let (blocks, block) = (u64::from(geometry.blocks()), u64::from(geometry.pages_per_block()));
         let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks));

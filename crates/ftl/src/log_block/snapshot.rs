@@ -1,26 +1,27 @@
-//! The snapshot of a clean end (LAST++ section 4.7): what a recovery would have to scan log blocks and map blocks for is
-//! written to flash when the drive is closed, and a start reads that instead.
+//! The snapshot of a clean end (LAST++ section 4.7): written when the drive is closed, read by the next start.
 //!
-//! What is saved, as words of 32 bits, little-endian, cut into pages:
+//! It holds what a recovery would have to scan log blocks and map blocks for. It is saved as words of 32 bits,
+//! little-endian, cut into pages:
 //! - where each part of the map stands; the parts themselves are on flash already;
-//! - of each log block in which anything is live its block, and by page the logical page that is live there.
+//! - each log block in which anything is live: its block, and by page the logical page that is live there.
 //!
-//! The pages stand in blocks of their own ([`Role::Snapshot`](super::pool::Role::Snapshot)), numbered from 1 on in the order in which they were
-//! written. The **seal**, with the number 0, is written last, when all others are on flash. It says after which moment in
-//! program order they were written, and how many words they hold.
+//! The pages stand in blocks of their own ([`Role::Snapshot`](super::pool::Role::Snapshot)). They are numbered from 1
+//! on in the order in which they were written. The **seal**, with the number 0, is written last, when all others are on
+//! flash. It says after which moment in program order they were written, and how many words they hold.
 //!
-//! As with what a battery saves ([`crate::page_mapped`]), all of it is so **only while nothing has been programmed
-//! since**: a seal is believed if nothing on the drive is younger. To find that out a start reads no more than the first
-//! spare area of each block, as every recovery does. So nothing may be written to a block that was begun before the seal:
-//! whatever is open is closed first. Whoever goes on writing, after a start or without one, begins a block; its first page
-//! is younger than the seal from then on, and was not acknowledged before. An erase alone changes nothing: what may be
-//! erased holds nothing that counts, a snapshot's own blocks among it, and a snapshot of which a page is missing is none.
+//! As with what a battery saves ([`crate::page_mapped`]), all of it holds **only while nothing has been programmed
+//! since**. A seal is believed if nothing on the drive is younger. To find that out a start reads no more than the
+//! first spare area of each block, as every recovery does. So nothing may be written to a block that was begun before
+//! the seal: every open block is closed first. Every later write, after a start or without one, begins a block. Its
+//! first page is younger than the seal from then on, and was not acknowledged before. An erase alone changes nothing: a
+//! block that may be erased holds nothing that counts. That includes a snapshot's own blocks, and a snapshot of which a
+//! page is missing is none.
 //!
-//! The seal is the only page that can have been in flight when the power failed. If it reads well now and turns bad later,
-//! the next start scans: everything that the snapshot speaks of was on flash before it.
+//! The seal is the only suspect page. If it reads well now and turns bad later, the next start scans: everything that
+//! the snapshot describes was on flash before it.
 //!
-//! No space is set aside for it: the blocks that recoveries hold back are free while the drive is in use. Where they have
-//! become too few, there is no snapshot, and the next start scans.
+//! No space is set aside for it: the blocks that recoveries hold back are free while the drive is in use. Where they
+//! have become too few, there is no snapshot, and the next start scans.
 
 use super::log_state::NONE;
 use alloc::vec::Vec;
@@ -52,7 +53,7 @@ pub(super) fn pages_at_most(geometry: &Geometry, parts: u32, log_blocks: u32) ->
     pages_of(geometry, words_of(geometry, parts, log_blocks)) + 1
 }
 
-/// What a snapshot says.
+/// The content of a snapshot.
 pub(super) struct Snapshot {
     words: Vec<u32>,
     parts: usize,

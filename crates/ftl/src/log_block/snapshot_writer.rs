@@ -28,11 +28,11 @@ fn words<'a, I: LogIndex>(map: &'a MapBlocks, log: &'a Log<I>) -> impl Iterator<
 }
 
 impl<I: LogIndex> Ground<I> {
-    /// Writes a snapshot, unless nothing was programmed since the last one, or there is no room for one. Nothing is open
-    /// any more. When it is safe.
+    /// Writes a snapshot, unless nothing was programmed since the last one, or there is no room for one. Nothing is
+    /// open any more. When it is safe.
     ///
     /// # Errors
-    /// None but what is no failure of the flash: where there is no block left, there is no snapshot.
+    /// A failure of the flash is none: where there is no block left, there is no snapshot.
     pub(super) fn write_snapshot<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if self.sealed == Some(self.pool.clock.seq()) || !self.unmapped.is_empty() {
             return Ok(at);
@@ -105,7 +105,7 @@ impl<I: LogIndex> Ground<I> {
 
 /// Writes a snapshot's pages one after the other.
 struct Writer<'b> {
-    /// What it has opened.
+    /// The blocks that it has opened.
     blocks: &'b mut Vec<Block>,
     /// Where the next page goes, and from when on it can be written; none where a block has to be opened.
     next: Option<(Block, u32, Time)>,

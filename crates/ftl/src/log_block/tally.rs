@@ -1,4 +1,4 @@
-//! What a log-block FTL counts besides flash operations.
+//! Counters of a log-block FTL besides those of flash operations.
 
 use crate::Counter;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ const DEGREES: [&str; 9] = [
     "association_128_and_more",
 ];
 
-/// Sums since the drive came up.
+/// Sums since the mount.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Tally {
     pub(super) switch_merges: u64,

@@ -1,13 +1,12 @@
-//! Trims that no merge has carried out yet: for each of a bounded number of logical blocks a bitmap of its trimmed pages
-//! and a version.
+//! Trims that no merge has carried out yet: bitmaps of trimmed pages for a bounded number of logical blocks.
 //!
-//! They stand on pages among the map pages, one for each channel, and a logical block's entry is on the page of its number:
-//! small trims all over a large drive would push each other out of one page. A flush writes the pages that have anything
-//! new; each stands for itself. A bit is cleared when its page is written again, so a page whose bit is set is trimmed
-//! whatever older versions of it stand in log blocks and in the data block; a version orders the entry among the log
-//! blocks' pages for a recovery. A merge carries an entry out and drops it: then the merge version is not lower than the
-//! entry's, and what flash says of it is void. When there is no room on its page the logical block of the oldest entry
-//! there is merged.
+//! Each entry is a logical block's bitmap and a version. The entries stand on pages among the map pages, one for each
+//! channel, and a logical block's entry is on the page of its number. On one page, small trims all over a large drive
+//! would push each other out. A flush writes the pages that have anything new; each stands for itself. A bit is cleared
+//! when its page is written again. So a page whose bit is set is trimmed, whatever older versions of it stand in log
+//! blocks and in the data block. For a recovery a version orders the entry among the log blocks' pages. A merge carries
+//! an entry out and drops it. Then the merge version is not lower than the entry's, and the entry on flash is void.
+//! When an entry finds no room on its page, the logical block of the oldest entry there is merged.
 
 use crate::RamLedger;
 use alloc::vec;
@@ -135,7 +134,7 @@ impl TrimTable {
         }
     }
 
-    /// A merge has carried out what was trimmed of a logical block.
+    /// A merge has carried out the trims of a logical block.
     pub(super) fn drop(&mut self, logical_block: u32) {
         if self.has(logical_block) {
             self.has[logical_block as usize / 8] &= !(1 << (logical_block % 8));
@@ -166,7 +165,7 @@ impl TrimTable {
         }
     }
 
-    /// What was pending of a page is on flash.
+    /// The pending trims of a page are on flash.
     pub(super) fn written(&mut self, page: u32) {
         self.pending[page as usize] = false;
     }
@@ -243,7 +242,7 @@ mod tests {
             assert_eq!(again.is_trimmed(logical_block, offset), table.is_trimmed(logical_block, offset));
         }
         assert_eq!(again.entry(39).unwrap().version, 1 << 40);
-        // What was merged since is void.
+        // Trims merged since are void.
         again.restore(0, &page, |logical_block, version| logical_block == 3 && version <= 7);
         assert!(!again.has(3) && again.has(39) && again.pending().next().is_none());
     }

@@ -1,16 +1,16 @@
 //! Wear levelling by swapping hot and cold data (LAST++ section 4.9, which names Chang 2007 and leaves the rest open).
 //!
 //! - **Cold data are moved to worn blocks.** For each page that the host writes, the data block of one logical block is
-//!   looked at. Where it was erased fewer times than the most worn free block, by more than the *lag*, and nothing of its
-//!   logical block is in a log block, it is merged into that one: a full merge like any other, to power cuts as well. The
-//!   block that it leaves is free, and little worn.
+//!   examined. It is merged into the most worn free block if two conditions hold. It was erased fewer times than that
+//!   one by more than the *lag*, and no page of its logical block is in a log block. This is a full merge like any
+//!   other, to power cuts as well. The block that it leaves is free, and little worn.
 //! - **Everything else takes the least worn free block** of those that have been free for the longest.
 //!
 //! That is the swap of Chang's dual pool: the blocks of the hot pool are those that go through the pool of free blocks.
 //!
 //! As with page-mapped FTLs ([`crate::blocks`]) a block's erase count stands in `aux` of its first page, with the erase
-//! right before it; a power cut between the two loses it, and such a block is taken for the average. Here RAM has them all.
-//! A recovery reads them with the first page of every block. Nothing but levelling rests on any of it.
+//! right before it. A power cut between the two loses it, and such a block is taken for the average. Here RAM has them
+//! all. A recovery reads them with the first page of every block. Only levelling rests on any of it.
 
 use crate::medium::FirstPages;
 use crate::{Counter, RamLedger};

@@ -1,7 +1,7 @@
 //! The anchor: the drive's own description, written once at format into two fixed blocks.
 //!
-//! It tells a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the first
-//! page of the first two blocks that are not bad; nothing else is ever written there.
+//! It distinguishes a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the
+//! first page of the first two blocks that are not bad. Nothing else is ever written there.
 
 use super::Steps;
 use crate::config::OnFlash;
@@ -19,9 +19,16 @@ const LAYOUT: u32 = 1;
 const NAME: core::ops::Range<usize> = 36..68;
 const STRUCTURES: core::ops::Range<usize> = 68..196;
 
-/// The description's bytes, little-endian: magic (8), layout (u32), page bytes, pages per block, blocks, channels, dies
-/// per channel, logical pages (u32 each), the FTL's name (32 bytes), the structures that it keeps on flash (128 bytes),
-/// both padded with zeros; the rest of the page is zero.
+/// The description's bytes, little-endian:
+///
+/// | bytes | what |
+/// | --- | --- |
+/// | 8 | magic |
+/// | 4 each | layout, page bytes, pages per block, blocks, channels, dies per channel, logical pages (u32) |
+/// | 32 | the FTL's name, padded with zeros |
+/// | 128 | the structures that it keeps on flash, padded with zeros |
+///
+/// The rest of the page is zero.
 fn encode<N: Nand, C: OnFlash>(nand: &N, config: &Config<C>) -> Vec<u8> {
     let g = nand.geometry();
     let mut page = vec![0; g.page_bytes() as usize];
@@ -116,8 +123,8 @@ struct Anchors {
     done: Time,
 }
 
-/// Reads both copies of the description and holds them against the configuration. A copy that cannot be read is
-/// written again: the other one may have been in flight when the power failed.
+/// Reads both copies of the description and compares them with the configuration. A copy that cannot be read is written
+/// again: the other one may be suspect.
 fn find<N: Nand, C: OnFlash>(nand: &mut N, config: &Config<C>, at: Time) -> Result<Anchors, FtlError> {
     let expected = encode(nand, config);
     let blocks = blocks(nand);

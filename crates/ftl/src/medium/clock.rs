@@ -1,4 +1,4 @@
-//! The drive's two clocks: what orders contents, and what orders programs.
+//! The drive's two clocks: versions order contents, seqs order programs.
 
 use crate::RamLedger;
 use alloc::vec;
@@ -50,8 +50,8 @@ impl Clock {
 
     /// A new program: its seq, and the moment before which it must not start.
     ///
-    /// No program starts before all up to the one `window` programs earlier have completed. So what a power cut met
-    /// lies, in program order, within the last `window` pages: recovery relies on it.
+    /// No program starts before all up to the one `window` programs earlier have completed. So the pages that a power
+    /// cut met lie, in program order, within the last `window` pages: recovery relies on it.
     #[inline]
     pub(crate) fn next_program(&mut self, at: Time) -> (u64, Time) {
         self.seq += 1;

@@ -1,8 +1,8 @@
 //! Blocks that failed, and those that are bad.
 //!
-//! A block that failed a program is emptied before it is marked bad. A recovery does not read bad blocks, so it is marked
-//! when what replaced its pages is on flash. A power cut before that forgets the failure, and the next erase or program
-//! meets it again.
+//! A block that failed a program is emptied before it is marked bad. A recovery does not read bad blocks, so it is
+//! marked when what replaced its pages is on flash. A power cut before that forgets the failure, and the next erase or
+//! program meets it again.
 
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
@@ -32,7 +32,7 @@ impl Failures {
         self.bad
     }
 
-    /// So many were marked bad when the drive came up.
+    /// So many were marked bad at the mount.
     pub(crate) fn found_bad(&mut self, bad: u32) {
         self.bad = bad;
     }
@@ -89,7 +89,7 @@ impl Failures {
         FtlError::Full { bad_blocks: self.bad + (self.failing.len() + self.retiring.len()) as u32 }
     }
 
-    /// What the lists take in RAM.
+    /// RAM of the lists.
     pub(crate) fn bytes(&self) -> usize {
         (self.failing.capacity() + 3 * self.retiring.capacity()) * size_of::<Block>()
     }

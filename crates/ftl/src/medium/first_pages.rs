@@ -1,11 +1,11 @@
-//! What the spare area of each block's first page said, as a recovery came across it: for notes of blocks and for wear.
+//! The spare area of each block's first page, as a recovery met it: for notes on blocks and for wear.
 
 use super::marks::SpareMarks;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Spare};
 
-/// What is kept of a spare area.
+/// The kept part of a spare area.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstPage {
     pub(crate) version: u64,
@@ -13,7 +13,7 @@ pub(crate) struct FirstPage {
     pub(crate) erases: u32,
 }
 
-/// By block: what the spare area of its first page said, as a recovery came across it.
+/// By block: the spare area of its first page, as a recovery met it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstPages {
     pages: Vec<Option<FirstPage>>,
@@ -37,7 +37,7 @@ impl FirstPages {
         }
     }
 
-    /// What was found, in the order of the blocks.
+    /// The findings, in the order of the blocks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Block, &FirstPage)> {
         let blocks = (0..).map(Block).zip(&self.pages);
         blocks.filter_map(|(block, found)| Some((block, found.as_ref()?)))

@@ -1,7 +1,7 @@
 //! Free blocks, by die.
 //!
-//! **A block in the pool is safe to erase** from a moment on: whatever replaced its pages is on flash by then. The pool is
-//! a queue, so by the time a block is erased that moment has long come, unless next to nothing is free.
+//! **A block in the pool is safe to erase** from a moment on: whatever replaced its pages is on flash by then. The pool
+//! is a queue, so by the time a block is erased that moment has long come, unless next to nothing is free.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -66,7 +66,7 @@ impl FreePool {
         block
     }
 
-    /// What the queues take in RAM.
+    /// RAM of the queues.
     pub(crate) fn bytes(&self) -> usize {
         self.queues.iter().map(VecDeque::capacity).sum::<usize>() * size_of::<Block>()
     }

@@ -1,4 +1,4 @@
-//! How a host's read gets its pages: found, read, and checked to be what the host asked for.
+//! How a host's read gets its pages: found, read, and checked to have the key that was requested.
 
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
@@ -29,7 +29,7 @@ pub(crate) trait FindPages<N: Nand> {
     /// Where a logical page is, and when that is known.
     fn find(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Sought, Time);
 
-    /// What a recovery has read at a page and could not write elsewhere.
+    /// The reading of a page that a recovery could not write elsewhere.
     #[inline]
     fn kept(&self, page: Page) -> Option<Content<'_>> {
         let _ = page;

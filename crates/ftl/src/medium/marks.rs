@@ -1,9 +1,10 @@
-//! Who owns which bits of `aux`, the four bytes of a spare area that are the FTL's.
+//! The owners of the bits of `aux`, the four bytes of a spare area that are the FTL's.
 //!
 //! Each owner declares its bits here: of which kinds of pages, and whether of a block's first page alone. No other file
-//! reads or writes `aux` of a drive's pages; a [`FlashMap`](crate::mu_tree::FlashMap) has blocks of its own. Owners that
-//! can be parts of one drive have no bit in common, which the compiler checks below. Parts whose owners would share a bit
-//! are refused together: by name (`config/power.rs`), and when a drive is put together (`page_mapped/compose.rs`).
+//! reads or writes `aux` of a drive's pages; a [`FlashMap`](crate::mu_tree::FlashMap) has blocks of its own. Owners
+//! that can be parts of one drive have no bit in common, which the compiler checks below. Parts whose owners would
+//! share a bit are refused together: by name (`config/power.rs`), and when a drive is put together
+//! (`page_mapped/compose.rs`).
 //!
 //! ```text
 //!                       bit 31 30       24 23                     0
@@ -55,7 +56,7 @@ impl Owner {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SpareMarks(u32);
 
-/// What a user page that points back took the place of.
+/// The page whose place a user page took that points back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PointsBack {
     /// No page.

@@ -1,8 +1,12 @@
-//! What both families stand on: the drive's description, its two clocks, what a page to be programmed carries, what RAM
-//! writes down under a seal, who owns which bits of a spare area, free blocks and blocks that fail, a host's read, and what a
-//! recovery's functions are lent.
+//! The medium: the floor of both families of FTLs, which depends on neither.
 //!
-//! It knows of neither family.
+//! It holds:
+//! - the drive's description and its two clocks;
+//! - what a page to be programmed carries, and which part owns which bits of a spare area;
+//! - state of RAM that is written down under a seal;
+//! - free blocks, and blocks that fail;
+//! - a host's read;
+//! - what a recovery's functions are lent.
 
 pub(crate) mod anchor;
 mod clock;

@@ -1,9 +1,9 @@
-//! What a page to be programmed carries, besides what the drive's clocks say of it.
+//! The content of a page to be programmed, besides its moments of the drive's clocks.
 
 use super::marks::SpareMarks;
 use phelsuma_nand::{Content, Kind};
 
-/// What a page to be programmed carries.
+/// The content of a page to be programmed.
 pub(crate) struct NewPage<'a> {
     pub(crate) kind: Kind,
     pub(crate) key: u32,

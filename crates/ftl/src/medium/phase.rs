@@ -1,16 +1,16 @@
-//! What a drive is at: being mounted, serving its host, or being read only.
+//! The phase of a drive: being mounted, serving its host, or read-only.
 
 use phelsuma_nand::Purpose;
 
-/// What a drive is at.
+/// The phase of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
-    /// A recovery is at work: what it writes says so.
+    /// A recovery is at work: its writes are labelled so.
     Mounting,
     /// The host is served.
     Serving,
-    /// The host is served, but nothing is written until the drive is mounted anew: a recovery had no block for what must be
-    /// on flash before anything else is.
+    /// The host is served, but nothing is written until the drive is mounted anew: a recovery had no block for what
+    /// must be on flash before anything else is.
     ReadOnly,
 }
 

@@ -1,6 +1,6 @@
-//! Structures of RAM as bytes of pages, and what a seal says: how both families write down what RAM knows.
+//! Structures of RAM as bytes of pages, and the content of a seal: how both families write down the state of RAM.
 //!
-//! All of it is so only while nothing has been programmed since. `page_mapped/durability/battery/save.rs` and
+//! All of it holds only while nothing has been programmed since. `page_mapped/durability/battery/save.rs` and
 //! `log_block/snapshot.rs` say which structures they write, where, and when they believe them.
 
 /// A structure that can be saved.
@@ -30,7 +30,8 @@ pub(crate) fn take_words(words: &mut [u32], from: u64, page: &[u8]) {
     }
 }
 
-/// What a seal says: the moment after which the saved pages were written; and how many pages of the drive are live.
+/// The content of a seal: the moment after which the saved pages were written, and how many pages of the drive are
+/// live.
 pub(crate) fn sealed(seal: &[u8]) -> Option<(u64, u64)> {
     let word = |from: usize| Some(u64::from_le_bytes(seal.get(from..from + 8)?.try_into().ok()?));
     Some((word(0)?, word(8)?))

@@ -1,4 +1,4 @@
-//! A recovery at work: what its functions are lent together.
+//! A recovery session: the FTL, the flash and the steps that its functions are lent together.
 
 use super::Steps;
 use phelsuma_nand::{Nand, Page, PageRead, SpareRead};
@@ -21,8 +21,8 @@ impl<F, N: Nand> Session<'_, F, N> {
         self.steps.read_spare(self.nand, page)
     }
 
-    /// Reads a page in full, as a part of the step that is at work. Who goes on using the FTL or the steps while the data
-    /// are lent reads by [`Steps::read`].
+    /// Reads a page in full, as a part of the step that is at work. Who goes on using the FTL or the steps while the
+    /// data are lent reads by [`Steps::read`].
     pub(crate) fn read(&mut self, page: Page) -> PageRead<'_> {
         self.steps.read(self.nand, page)
     }

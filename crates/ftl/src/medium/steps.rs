@@ -11,7 +11,7 @@ pub(crate) struct Steps {
     /// When everything so far has completed.
     pub(crate) now: Time,
     pub(crate) step: RecoveryStep,
-    /// What it has come across in the first page of each block.
+    /// The first page of each block, as far as it has met it.
     pub(crate) first: FirstPages,
     began: Time,
 }

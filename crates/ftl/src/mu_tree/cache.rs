@@ -36,7 +36,7 @@ pub(super) struct Caches {
 
 impl Caches {
     pub(super) fn new(layout: Layout, read_pages: usize, write_pages: usize) -> Self {
-        // One is what is being looked at.
+        // One is the page in use.
         let read_pages = read_pages.max(1);
         Self {
             layout,
@@ -140,8 +140,8 @@ impl Caches {
         self.writes.get((at & !CACHED) as usize).and_then(Option::as_ref).and_then(|slot| slot.written)
     }
 
-    /// Gives up what a flush that did not come to its end has programmed, if `page` is of it; whether it is. All of it: what
-    /// was programmed later may name what was programmed before.
+    /// Gives up the programs of a flush that was not completed, if `page` is of it; whether it is. All of them go: a
+    /// page that was programmed later may name one that was programmed before.
     pub(super) fn begin_flush_anew<S: PageStore>(&mut self, store: &mut S, page: u32) -> bool {
         let is_of_it = self.writes.iter().flatten().any(|slot| slot.written == Some(page));
         if is_of_it {

@@ -1,16 +1,16 @@
 //! A µ-Tree on blocks of its own: an ordered map that survives power cuts, without an FTL.
 //!
-//! The paper assumes that nobody pulls the plug. What is added here:
+//! The paper assumes that the power never fails. This is added here:
 //!
-//! - **The root** is found: every page with a root says so in its spare area, and is programmed last of the pages that it needs.
-//!   The newest that can be read, with everything below it, is the map. So a flush of the write cache is atomic, and without a
-//!   write cache each update is.
+//! - **The root** is found: every page with a root says so in its spare area, and is programmed last of the pages that
+//!   it needs. The newest that can be read, with everything below it, is the map. So a flush of the write cache is
+//!   atomic, and without a write cache each update is.
 //! - **Stale pages stay** until the next root is on flash; only then may their blocks be erased.
-//! - **The last page may have been in flight** and read well for the last time. Opening a map writes its root anew, and no
+//! - **The last page is suspect** and may have been read well for the last time. Opening a map writes its root anew. No
 //!   block is erased before that which an older root would need.
 //!
-//! One operation follows another; nothing overlaps. What it costs: a spare area read for each page when it is opened, the
-//! tree's pages read once, and one program.
+//! One operation follows another; nothing overlaps. It costs a spare area read for each page when it is opened, reading
+//! the tree's pages once, and one program.
 
 use super::{Layout, MuTree, PageStore, TreeError};
 use alloc::collections::{BTreeSet, VecDeque};
@@ -195,7 +195,7 @@ impl Ground {
             self.close(nand);
         }
         loop {
-            // What is held is taken where there is nothing else: a map that opens is worth more.
+            // Held blocks are taken where there is nothing else: a map that opens is worth more.
             let at = self.free.iter().position(|index| !self.held.contains(index)).unwrap_or(0);
             let index = self.free.remove(at).ok_or(FlashMapError::Full)?;
             debug_assert!(self.uses[index].1 == Use::Free, "a block that is not free is opened");
@@ -260,7 +260,7 @@ macro_rules! store {
 }
 
 impl FlashMap {
-    /// An empty map on these blocks. What was on them is gone.
+    /// An empty map on these blocks. Their old content is gone.
     ///
     /// # Errors
     /// Pages are too small, or too few blocks are good.
@@ -288,17 +288,17 @@ impl FlashMap {
         let page_bytes = nand.geometry().page_bytes();
         let tree = MuTree::new(page_bytes as usize, caches.read_pages, caches.write_pages);
         let tree = tree.ok_or(FlashMapError::TooSmall(page_bytes))?;
-        // A collection writes a block's pages, and what the write cache holds.
+        // A collection writes a block's pages, and the content of the write cache.
         let reserve = 2 + caches.write_pages.div_ceil(nand.geometry().pages_per_block() as usize);
         Ok(Self { tree, ground: Ground::new(nand, blocks), reserve })
     }
 
-    /// The map on these blocks, as of its last update, or with a write cache of its last flush or a later update. One that was
-    /// never written is empty.
+    /// The map on these blocks, as of its last update. With a write cache it is as of its last flush or a later update.
+    /// One that was never written is empty.
     ///
     /// # Errors
-    /// Pages are too small, or what was found cannot be written anew. Where the newest root cannot be read, or needs a page that
-    /// cannot, the map is that of the root before it; where none can, it is empty.
+    /// Pages are too small, or what was found cannot be written anew. Where the newest root cannot be read, or needs a
+    /// page that cannot, the map is that of the root before it. Where none can, it is empty.
     pub fn open<N: Nand>(nand: &mut N, blocks: &[Block], caches: FlashMapCaches) -> Result<Self, FlashMapError> {
         let mut map = Self::empty(nand, blocks, caches)?;
         let mut roots: Vec<(u64, u32, bool)> = Vec::new();
@@ -347,7 +347,7 @@ impl FlashMap {
                 self.tree = tree;
             }
             self.ground.held.extend(indexes);
-            // The newest that no recovery wrote may have been in flight as well; the one before it was not.
+            // The newest that no recovery wrote may be suspect as well; the one before it is not.
             since_sure += u32::from(!by_recovery);
             if since_sure == 2 {
                 break;

@@ -1,11 +1,11 @@
-//! What is where in a page: nodes of decreasing size, one for each level of a path (µ-FTL figure 1(b)).
+//! The layout of a µ-Tree's page: nodes of decreasing size, one for each level of a path (µ-FTL figure 1(b)).
 //!
-//! The first 24 bytes of a page are the header: magic (two bytes), the height of the tree when the page was written, how
-//! many levels the page holds, and a count of entries for each of up to ten levels (two bytes each). The others are
-//! slots of an entry each: a key of 32 bits with a record of 32 or 40, or in an inner node the lowest key below a child
-//! and where the child is: a page's number, or [`HERE`] for the node of the level below in the same page. With S slots the
-//! leaf, level 1, is in the first S / 2, level 2 in the next S / 4 and so on; the root is in what is left behind the level
-//! below it.
+//! The first 24 bytes of a page are the header. It has a magic number (two bytes), the height of the tree when the page
+//! was written, and how many levels the page holds. Then comes a count of entries for each of up to ten levels (two
+//! bytes each). The others are slots of an entry each. In a leaf an entry is a key of 32 bits with a record of 32 or
+//! 40. In an inner node it is the lowest key below a child and where the child is. That is a page's number, or [`HERE`]
+//! for the node of the level below in the same page. With S slots the leaf, level 1, is in the first S / 2, level 2 in
+//! the next S / 4 and so on. The root takes the rest behind the level below it.
 
 /// The highest tree there can be.
 pub const HEIGHT_MAX: usize = 10;
@@ -87,8 +87,8 @@ impl Layout {
         (self.slots >> level) / 2
     }
 
-    /// Entries for which there is room however they came. All nodes are half full, but for the root and the last of each
-    /// level.
+    /// Entries for which there is room however they came. All nodes are half full, but for the root and the last of
+    /// each level.
     pub fn capacity(&self) -> u64 {
         let height = self.height_max();
         let below: u64 = (1..height).map(|level| self.entries_min(level) as u64).product();
@@ -182,8 +182,7 @@ pub(super) fn child_of(entries: &[Entry], key: u32) -> usize {
 }
 
 impl Layout {
-    /// Whether a page that was read from flash is one of a tree: what the header says fits, keys ascend, and children are
-    /// pages.
+    /// Whether a page that was read from flash is one of a tree: the header fits, keys ascend, and children are pages.
     pub(super) fn is_page(&self, bytes: &[u8]) -> bool {
         let height = bytes.get(2).copied().map_or(0, usize::from);
         if bytes.len() != self.page_bytes || half(bytes, 0) != usize::from(self.magic()) || height > self.height_max() {

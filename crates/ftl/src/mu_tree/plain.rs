@@ -1,4 +1,4 @@
-//! A B+-tree on flash with a node a page (µ-FTL figure 1(a)): what a µ-Tree is measured against.
+//! A B+-tree on flash with a node a page (µ-FTL figure 1(a)): a µ-Tree is compared with it.
 //!
 //! An update moves its leaf, and so every node above it: the *wandering tree*. There is nothing in it but what shows
 //! this: no cache, no removal.
@@ -134,7 +134,7 @@ impl PlainTree {
                     stale.push(page);
                     entries = parent;
                     let index = child_of(&entries, key);
-                    // The lowest key below a child stays what it was.
+                    // The lowest key below a child stays the same.
                     children[0].0 = entries[index].0;
                     entries.splice(index..=index, children);
                 }

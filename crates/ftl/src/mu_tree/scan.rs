@@ -27,8 +27,8 @@ struct Visit {
 }
 
 impl MuTree {
-    /// Looks at every node, `nodes_max` at the most: a sound tree has fewer, others may go in circles. The read cache ends up
-    /// with other pages.
+    /// Looks at every node, `nodes_max` at the most: a sound tree has fewer, others may go in circles. The read cache
+    /// ends up with other pages.
     ///
     /// # Errors
     /// A page cannot be read.

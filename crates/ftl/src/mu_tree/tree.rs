@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// What a tree has done.
+/// Counters of a tree.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct TreeCounts {
     /// Inserts, updates and removals that changed something, and pages moved.
@@ -61,8 +61,8 @@ pub(super) struct Leaf {
 const LEAVES_MAX: usize = 2;
 
 impl MuTree {
-    /// An empty tree on pages of so many bytes, with caches of so many pages; none where a page is too small. The read cache
-    /// has one page at least. Without a write cache each update is on flash when it is done.
+    /// An empty tree on pages of so many bytes, with caches of so many pages; none where a page is too small. The read
+    /// cache has one page at least. Without a write cache each update is on flash when it is done.
     pub fn new(page_bytes: usize, read_pages: usize, write_pages: usize) -> Option<Self> {
         Some(Self::on(Layout::new(page_bytes)?, read_pages, write_pages))
     }
@@ -128,7 +128,7 @@ impl MuTree {
         self.caches.waiting()
     }
 
-    /// What it has done so far.
+    /// Its counters so far.
     pub fn counts(&self) -> TreeCounts {
         TreeCounts { reads: self.caches.reads, hits: self.caches.hits, ..self.counts }
     }

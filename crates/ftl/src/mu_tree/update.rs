@@ -8,8 +8,8 @@ impl MuTree {
     /// Sets the record of a key, of as many bits as the layout has; the one that it had.
     ///
     /// # Errors
-    /// As [`TreeError`]. Where the write cache could not be flushed, the record is set all the same, in RAM; otherwise nothing has
-    /// changed.
+    /// As [`TreeError`]. Where the write cache could not be flushed, the record is set all the same, in RAM; otherwise
+    /// nothing has changed.
     pub fn insert<S: PageStore>(
         &mut self,
         store: &mut S,
@@ -189,8 +189,8 @@ impl MuTree {
         height: usize,
     ) -> Result<(), TreeError<S::Error>> {
         let layout = self.caches.layout;
-        // Behind the last key of all comes the next one, as a rule: what stays is full. An inner node has two children at
-        // least, so that one of them that grows too small has another beside it.
+        // Behind the last key of all comes the next one, as a rule: what stays is full. An inner node has two children
+        // at least, so that one of them that grows too small has another beside it.
         let at = match self.path[level - 1].len() {
             entries if self.is_last => layout.entries_max(level, height).min(entries - level.min(2)),
             entries => entries / 2,
@@ -246,7 +246,7 @@ impl MuTree {
         let Some(at) = self.path[level].get(beside).map(|(_, at)| *at as u32) else { return Ok(()) };
         let layout = self.caches.layout;
         let node = layout.node(self.caches.page(store, at, level)?, level);
-        // What is in the same page is named from elsewhere now.
+        // The other nodes of the same page are named from elsewhere now.
         let entries = node.iter().map(|(key, child)| (key, if level > 1 && child == HERE { at.into() } else { child }));
         let mut entries: Vec<Entry> = entries.collect();
         if level == 1 {
@@ -294,7 +294,7 @@ impl MuTree {
     /// Programs everything that is in the write cache, the root last.
     ///
     /// # Errors
-    /// A page could not be written. The tree is as it was; what was programmed already is not programmed again.
+    /// A page could not be written. The tree is as it was; pages that were programmed already are not programmed again.
     pub fn flush<S: PageStore>(&mut self, store: &mut S) -> Result<(), TreeError<S::Error>> {
         let Some(root) = self.root.filter(|root| root & CACHED != 0) else { return Ok(()) };
         let root = self.flush_page(store, root, self.height)?;
@@ -305,7 +305,8 @@ impl MuTree {
         Ok(())
     }
 
-    /// Programs a page of the write cache whose highest node that counts is of this level, and before it those that it names.
+    /// Programs a page of the write cache whose highest node that counts is of this level, and before it those that it
+    /// names.
     fn flush_page<S: PageStore>(&mut self, store: &mut S, at: u32, level: usize) -> Result<u32, TreeError<S::Error>> {
         let layout = self.caches.layout;
         let index = (at & !CACHED) as usize;

@@ -1,4 +1,4 @@
-//! Holding the RAM structures against each other and against the flash.
+//! Comparing the RAM structures with each other and with the flash.
 
 use super::mapping::{Mapping, Place};
 use super::meta_io::MetaIo;
@@ -13,7 +13,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
-/// A set of pages, a bit each: lists of them would be what a large drive takes most memory for.
+/// A set of pages, a bit each: lists of them would take most of a large drive's memory.
 struct PageSet {
     bits: Vec<u64>,
     len: u64,
@@ -46,11 +46,11 @@ impl PageSet {
     }
 }
 
-/// What the check gathers on its way.
+/// The findings of the check on its way.
 struct Checked {
     geometry: Geometry,
     findings: Vec<Finding>,
-    /// Pages that may count as live, by what the mapping says.
+    /// Pages that may count as live, by the mapping.
     mapped: PageSet,
     /// How many of them, and pages of metadata, are in each block.
     live: Vec<u16>,
@@ -76,7 +76,7 @@ impl Checked {
         &mut self.live[self.geometry.block_of(page).index()]
     }
 
-    /// What the mapping or the validity store named may have been given up.
+    /// A page that the mapping or the validity store named may have been given up.
     fn may_be_given_up(&mut self, page: Page) {
         self.given_up[self.geometry.block_of(page).index()] += 1;
     }
@@ -86,7 +86,7 @@ impl Checked {
     }
 }
 
-/// What a spare area says, as it stands.
+/// The content of a spare area, as it stands.
 fn spare_of<N: Nand>(nand: &mut N, page: Page) -> SpareRead {
     nand.read_spare(page, Op::new(Time::ZERO, Purpose::Recovery)).0
 }
@@ -105,8 +105,8 @@ impl PageMapped {
             self.count_what_was_lost(nand, &valid, &mut checked);
         }
         if self.validity.overstates() {
-            // A log that does not know all takes for live what it has not heard of, or all that there is, until a collection
-            // asks the mapping.
+            // An incomplete log takes pages that were not reported to it for live, or all that there are, until a
+            // collection queries the mapping.
             for page in valid.without(&checked.mapped).collect::<Vec<Page>>() {
                 checked.count(page);
                 checked.may_be_given_up(page);
@@ -149,7 +149,7 @@ impl PageMapped {
         }
     }
 
-    /// Pages that nobody has identified as stale count as live until somebody does.
+    /// Stale pages that are not identified count as live until they are.
     fn check_unidentified<N: Nand>(&mut self, nand: &mut N, checked: &mut Checked) {
         for page in self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false) {
             if !checked.geometry.contains(page) {
@@ -160,8 +160,9 @@ impl PageMapped {
         }
     }
 
-    /// After a recovery count as live as well the before-images of entries that it found, until the translation page is
-    /// read, unless they had been identified; and what an erase that was cut left unreadable, until the block is collected.
+    /// After a recovery some stale pages count as live as well. These are the before-images of entries that it found,
+    /// until the translation page is read, unless they had been identified. And they are pages that an interrupted
+    /// erase left unreadable, until the block is collected.
     fn count_what_is_unsure<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -184,7 +185,7 @@ impl PageMapped {
         }
     }
 
-    /// What a translation page named that cannot be read counts as live until a collection asks.
+    /// A page that an unreadable translation page named counts as live until a collection queries the mapping.
     fn count_what_was_lost<N: Nand>(&mut self, nand: &mut N, valid: &PageSet, checked: &mut Checked) {
         let mut lost: Vec<Page> = valid.without(&checked.mapped).collect();
         lost.retain(|page| match spare_of(nand, *page) {
@@ -202,12 +203,12 @@ impl PageMapped {
         }
     }
 
-    /// What is mapped is valid, and what is valid is mapped. Counters go with validity: where they do not, it is another
-    /// finding.
+    /// Every mapped page is valid, and every valid page is mapped. Counters go with validity: where they do not, it is
+    /// another finding.
     fn check_validity<N: Nand>(&mut self, nand: &mut N, valid: &PageSet, checked: &mut Checked) {
         let only_mapped = checked.mapped.without(valid).collect::<Vec<Page>>();
         let only_valid = valid.without(&checked.mapped).collect::<Vec<Page>>();
-        // Bad themselves, or what takes their place is bad: that may have been all that told that they are stale.
+        // Bad themselves, or their successors are bad: those may have been the only record that they are stale.
         let (only_valid_bad, only_valid_good): (Vec<Page>, Vec<Page>) = only_valid.iter().partition(|page| {
             let op = Op::new(Time::ZERO, Purpose::Recovery);
             let Some((_, spare)) = nand.read(**page, op).0.verified() else { return true };
@@ -238,7 +239,7 @@ impl PageMapped {
         }
     }
 
-    /// Blocks are counted as what is live in them, and used for what they hold.
+    /// Counters of blocks are their live pages, and uses of blocks fit their content.
     fn check_blocks(&self, checked: &mut Checked) {
         let mut free = 0;
         for block in (0..checked.geometry.blocks()).map(Block) {
@@ -275,7 +276,8 @@ impl PageMapped {
         }
     }
 
-    /// Whether what must be counted is, and what a sample says of the rest, where each block has so many live pages.
+    /// Whether all blocks are counted that must be, and what a sample says of the rest, where each block has so many
+    /// live pages.
     fn check_sample(&self, live: &[u16], findings: &mut Vec<Finding>) {
         let counters = &self.blocks.counters;
         let Some(sample) = counters.sample() else { return };

@@ -1,4 +1,4 @@
-//! Garbage collection: move what is live out of a victim, then give the block back.
+//! Garbage collection: move the live pages out of a victim, then give the block back.
 
 use super::mapping::{Judgement, LastPlace, Mapping, Place, TREE_UNREADABLE};
 use super::meta_io::MetaIo;
@@ -34,21 +34,22 @@ impl Why {
     }
 }
 
-/// Collections in a row, with a tree, after which no more blocks are free than before; then the emptiest is taken. Without
-/// one they are as many as there are blocks: a policy that goes round all of them has come to those with stale pages by
-/// then, and any other would go on for ever.
+/// Collections in a row, with a tree, after which no more blocks are free than before; then the emptiest is taken.
+/// Without one they are as many as there are blocks: a policy that goes round all of them has come to those with stale
+/// pages by then, and any other would go on for ever.
 const GAINLESS_MAX: u32 = 16;
 
 impl PageMapped {
-    /// Collects until the reserve is full again. Nobody waits for that: what is given back is not erased before
-    /// everything so far is on flash.
+    /// Collects until the reserve is full again. No request waits for that: a block that is given back is not erased
+    /// before everything so far is on flash.
     #[inline(never)]
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
         let mut unidentified_from = Some(0);
         let reserve = if self.blocks.keeps(Barrier::ReserveKept) { self.shape.reserve_blocks } else { 1 };
         let (mut most_free, mut turns) = (self.blocks.free(), 0);
-        // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come to.
+        // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come
+        // to.
         let gainless_max = if self.tree.is_some() { GAINLESS_MAX } else { self.blocks.geometry().blocks() };
         while self.blocks.free() < reserve {
             let known = self.look_for_victims(nand, at);
@@ -66,14 +67,14 @@ impl PageMapped {
                     self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
                     self.tally.emergency_collections += u64::from(why == Why::Emergency);
                 }
-                // Perhaps there are stale pages that nobody has identified.
+                // Perhaps there are stale pages that are not identified.
                 None if self.mapping.is_lazy() && unidentified_from.is_some() => {
                     let from = unidentified_from.unwrap_or(0);
                     let io = mapping_io!(self, nand, at);
                     unidentified_from = self.mapping.synchronize_next(io, from, &mut self.before)?;
                     self.settle(nand, at)?;
                 }
-                // Perhaps most of what is counted as live was named by a part of the table that is lost.
+                // Perhaps most pages that count as live were named by a part of the table that is lost.
                 None if self.recount(nand, at) => {}
                 None => return Err(self.blocks.full()),
             }
@@ -84,8 +85,8 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Whether enough blocks are left for what is live: where too many have gone bad, collection would move full blocks
-    /// in circles and wear out the rest.
+    /// Whether enough blocks are left for the live pages. Where too many have gone bad, collection would move full
+    /// blocks in circles and wear out the rest.
     fn can_gain(&self, victim: Block) -> bool {
         // Where pages are given up, each collection costs a page of the log.
         let costs = u32::from(self.durability.points_back() && self.mapping.is_damaged());
@@ -99,8 +100,8 @@ impl PageMapped {
         }
         let geometry = self.blocks.geometry();
         let usable = usable_pages(geometry, &self.shape, self.blocks.bad());
-        // What is stale without anybody knowing counts as live, and so does metadata that is left until it is stale, and a
-        // tree: each has blocks of its own.
+        // Unidentified stale pages count as live. So does metadata that is left until it is stale, and a tree: each has
+        // blocks of its own.
         let set_aside = match self.mapping.is_lazy() {
             _ if self.tree.is_some() => u64::from(self.shape.metadata_blocks),
             true if self.blocks.collects_metadata() => u64::from(self.shape.unidentified_blocks),
@@ -111,16 +112,16 @@ impl PageMapped {
             || self.blocks.counters.live_total() <= usable + set_aside * u64::from(geometry.pages_per_block())
     }
 
-    /// With a tree in which each trim leaves stale pages: a block of which more is gained than its pages and the tree take,
-    /// however much is live elsewhere. Else a drive that is full could not take the trims that make room.
+    /// With a tree in which each trim leaves stale pages: a block of which more is gained than its pages and the tree
+    /// take, however much is live elsewhere. Else a drive that is full could not take the trims that make room.
     fn emptied_victim(&self) -> Option<(Block, Why)> {
         let least = self.blocks.counters.least_by_scan().filter(|_| self.tree.is_some())?;
         let live = u32::from(self.blocks.counters.live(least));
         (2 * live <= self.blocks.geometry().pages_per_block()).then_some((least, Why::Emergency))
     }
 
-    /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space,
-    /// or what the policy says, or in an emergency the emptiest.
+    /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space.
+    /// Otherwise it is the policy's choice, or in an emergency the emptiest.
     fn next_victim(&mut self) -> Option<(Block, Why)> {
         if let Some(failing) = self.blocks.failing() {
             return Some((failing, Why::Failing));
@@ -159,7 +160,7 @@ impl PageMapped {
         self.blocks.counters.least_of(gains).unwrap_or(victim)
     }
 
-    /// Placement learns of the victim; and what was looked at for this collection, which the policy chose, is counted.
+    /// The victim is reported to placement. The blocks that the policy examined for this collection are counted.
     fn count_examined(&mut self, victim: Block, why: Why) {
         let looked_at = self.placement.collecting(&self.blocks.view(), victim);
         if why == Why::Policy {
@@ -191,7 +192,7 @@ impl PageMapped {
         let mut done = match moved {
             Ok(done) => done,
             Err(error) => {
-                // What is left in it can be collected when there is room again.
+                // The rest of it can be collected when there is room again.
                 self.blocks.close(&mut self.durability, victim, stream);
                 return Err(error);
             }
@@ -212,7 +213,7 @@ impl PageMapped {
         Ok(done)
     }
 
-    /// Has the owner of a block of metadata move what is live in it.
+    /// Has the owner of a block of metadata move its live pages.
     fn move_metadata<N: Nand>(&mut self, nand: &mut N, victim: Block, stream: u8, at: Time) -> Result<Time, FtlError> {
         let (moved, done) = if stream == self.streams.mapping {
             let io = mapping_io!(self, nand, at);
@@ -229,7 +230,7 @@ impl PageMapped {
     fn move_user_pages<N: Nand>(&mut self, nand: &mut N, victim: Block, why: Why, at: Time) -> Result<Time, FtlError> {
         let is_held_against_counters = self.validity.is_held_against_counters();
         if is_held_against_counters && !self.blocks.counters.may_be_low && self.blocks.counters.live(victim) == 0 {
-            // Nobody has to ask which of its pages are stale.
+            // No query is needed for its stale pages.
             return Ok(at);
         }
         let mut live = core::mem::take(&mut self.collecting.live);
@@ -268,8 +269,9 @@ impl PageMapped {
                 let page = self.blocks.geometry().page(victim, u32::from(*index));
                 let (read, ready) = nand.read(page, Op::new(at, why.purpose()));
                 match read {
-                    // Where the mapping is on flash, it says of data that have gone bad that they are lost: their copy would
-                    // look torn to a recovery. Elsewhere they travel along with their CRC, and only the host's read tells.
+                    // Where the mapping is on flash, it records data that have gone bad as lost: their copy would look
+                    // torn to a recovery. Elsewhere they travel along with their CRC, and only the host's read finds
+                    // it.
                     PageRead::Written { content, spare, .. }
                         if spare.kind == Kind::User
                             && spare.key < self.shape.logical_pages
@@ -321,9 +323,9 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Of the pages that validity takes for live, or does not know to be stale, keeps those that are. All are judged
-    /// before the first is moved: moving one may synchronize a translation page, and with that the mark is gone that
-    /// tells an unidentified invalid page.
+    /// Of the pages that validity takes for live, or does not have as stale, keeps those that are. All are judged
+    /// before the first is moved. Moving one may synchronize a translation page, and with that the mark of an
+    /// unidentified invalid page is gone.
     fn keep_what_is_live<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -339,7 +341,7 @@ impl PageMapped {
             let page = geometry.page(victim, u32::from(*index));
             let keep = match nand.read_spare(page, op).0 {
                 SpareRead::Erased => false,
-                // Whose it is comes out when it is read in full; if it is nobody's, nothing is lost.
+                // Its owner comes out when it is read in full. Without an owner nothing is lost.
                 SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),
                 SpareRead::Written(spare) => {
                     let key = LogicalPage(spare.key);
@@ -361,7 +363,7 @@ impl PageMapped {
             self.blocks.counters.set(victim, live.len() as u16);
             return;
         }
-        // The rest were counted as live: nobody had identified them. They die with the victim.
+        // The rest were counted as live: they were not identified. They die with the victim.
         for _ in 0..counted {
             self.blocks.counters.remove(victim);
         }

@@ -1,4 +1,4 @@
-//! What garbage collection keeps from one victim to the next.
+//! The state of garbage collection from one victim to the next.
 
 use super::move_buffer::MoveBuffer;
 use crate::policy::SampleOf;
@@ -37,21 +37,21 @@ impl Collecting {
     }
 }
 
-/// What the composition knows of the sample, besides what is in it.
+/// The composition's state for the sample, besides its content.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sampling {
     /// Blocks in the sample.
     pub(super) blocks: u32,
-    /// Blocks asked about before a collection.
+    /// Blocks queried before a collection.
     pub(super) looks: u32,
-    /// Blocks asked about so far.
+    /// Blocks queried so far.
     pub(super) asked: u64,
     /// How often all were that could be emptier.
     pub(super) everywhere: u64,
 }
 
 impl Sampling {
-    /// With as many blocks as asked for, of a drive of so many.
+    /// With as many blocks as requested, of a drive of so many.
     pub(super) fn new(drive_blocks: u32, of: SampleOf) -> Self {
         Self { blocks: sample_blocks(drive_blocks, of.blocks), looks: of.looks, asked: 0, everywhere: 0 }
     }
@@ -62,7 +62,7 @@ impl Sampling {
     }
 }
 
-/// The blocks in a sample: as asked for, or a sixteenth of them, at least 16.
+/// The blocks in a sample: as requested, or a sixteenth of them, at least 16.
 fn sample_blocks(drive_blocks: u32, asked_for: u32) -> u32 {
     if asked_for == 0 { (drive_blocks / 16).max(SAMPLE_MIN) } else { asked_for }
 }

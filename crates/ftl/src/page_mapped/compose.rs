@@ -95,7 +95,7 @@ pub(super) fn parts_of(geometry: &Geometry, config: &PageConfig) -> Result<(AnyM
     Ok((mapping, validity))
 }
 
-/// What a drive's scheme keeps while it serves, and what it asks of the mapping and the validity store.
+/// The state of a drive's scheme while it serves, and its needs of the mapping and the validity store.
 pub(super) fn scheme_of(
     geometry: &Geometry,
     config: &PageConfig,
@@ -131,7 +131,7 @@ pub(super) fn gecko_rec(
     GeckoRec::new(geometry, gecko.buffer_entries(), barriers)
 }
 
-/// A recovery is to find out what a page validity log has not heard of: these parts do their share from now on.
+/// A recovery is to find the reports that are not in a page validity log yet: these parts do their share from now on.
 pub(super) fn point_back(paged: &mut PagedMapping, log: &mut PageValidityLog) {
     paged.name_trimmed();
     log.tell_of_leaving();

@@ -66,7 +66,7 @@ impl Directory {
         self.put(part, LOST);
     }
 
-    /// The first part from `from` on of which only RAM knows that it cannot be read.
+    /// The first part from `from` on whose loss is recorded in RAM alone.
     pub(crate) fn next_lost(&self, from: u32) -> Option<u32> {
         if self.lost == 0 {
             return None;
@@ -141,7 +141,7 @@ impl Directory {
                     buffer.extend_from_slice(bytes);
                     Some(io.append_copy(&spare, buffer)?)
                 }
-                // Gone: what it held cannot be had from here any more, and stays unreadable.
+                // Gone: its content cannot be had from here any more, and stays unreadable.
                 _ => None,
             };
             copied += u64::from(to.is_some());

@@ -29,8 +29,8 @@ impl PageMapped {
             return Ok(());
         }
         if self.blocks.free() < self.shape.reserve_blocks {
-            // It may flush this one. A drive that is full acknowledges what it has written from what is left of its
-            // reserve, and refuses the next request.
+            // It may flush this one. A full drive acknowledges its writes from the rest of its reserve, and refuses the
+            // next request.
             let made = self.make_space(nand, at);
             if cause != FlushCause::Host {
                 made?;
@@ -39,7 +39,7 @@ impl PageMapped {
         self.flush_now(nand, part, cause, at)
     }
 
-    /// The same from what is free.
+    /// The same from free blocks.
     fn flush_now<N: Nand>(&mut self, nand: &mut N, part: u32, cause: FlushCause, at: Time) -> Result<(), FtlError> {
         if !self.mapping.is_dirty(part) {
             return Ok(());
@@ -59,7 +59,7 @@ impl PageMapped {
         Ok(at.max(self.blocks.clock.horizon()))
     }
 
-    /// The host asks that everything be durable. A recovery by scanning finds what is not flushed. When it is done.
+    /// The host requests that everything be durable. A recovery by scanning finds unflushed writes. When it is done.
     pub(super) fn flush_for_host<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if self.durability.integrity.flushes_for_host() { self.flush_all(nand, FlushCause::Flush, at) } else { Ok(at) }
     }
@@ -73,8 +73,8 @@ impl PageMapped {
         self.flush_all(nand, FlushCause::Timeout, at).map(Some)
     }
 
-    /// A victim is about to be released: what a recovery from translation pages alone would look for in it is flushed
-    /// first. The victim is not erased before that is on flash.
+    /// A victim is about to be released. Entries that a recovery from translation pages alone would look for in it are
+    /// flushed first. The victim is not erased before that is on flash.
     pub(super) fn flush_before_release<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         if !self.durability.flushes_before_release() {
             self.durability.integrity.changed(at);

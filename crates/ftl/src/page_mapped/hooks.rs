@@ -1,4 +1,4 @@
-//! Where the way to survive power cuts has a say in what the composition does.
+//! The hooks of the recovery scheme in the composition's work.
 
 use super::mapping::{LastPlace, Mapping};
 use super::meta_io::MetaIo;
@@ -10,14 +10,14 @@ use crate::medium::marks::{PointsBack, SpareMarks};
 use phelsuma_nand::{Block, LogicalPage, Nand, Time};
 
 impl PageMapped {
-    /// What the spare area of a page is to say that the host writes now.
+    /// The marks for the spare area of a page that the host writes now.
     #[inline]
     pub(super) fn marks_of(&mut self, key: LogicalPage) -> SpareMarks {
         if self.durability.points_back() { self.point_back(self.mapping.last_place(key)) } else { SpareMarks::NONE }
     }
 
-    /// What the spare area of a user page is to say that is programmed now, and that takes the place of `before`. A flush
-    /// of the validity store does not say that it has heard of that before it has.
+    /// The back pointer for the spare area of a user page that is programmed now and takes the place of `before`. A
+    /// flush of the validity store does not claim to cover that before it was reported.
     #[inline]
     pub(super) fn point_back(&mut self, before: LastPlace) -> SpareMarks {
         if !self.durability.points_back() || !self.blocks.keeps(Barrier::PagesPointBack) {
@@ -28,7 +28,7 @@ impl PageMapped {
             LastPlace::Nowhere => PointsBack::Nowhere,
             LastPlace::At(page) => PointsBack::At(page),
             LastPlace::Mislaid => {
-                // A stale page that is never reported: from now on only the mapping tells what is live.
+                // A stale page that is never reported: from now on only the mapping decides which pages are live.
                 self.validity.set_damaged();
                 PointsBack::AtMislaid
             }
@@ -61,7 +61,7 @@ impl PageMapped {
     /// Logical pages were trimmed.
     pub(super) fn pages_trimmed(&mut self) {
         if self.durability.points_back() && self.mapping.is_damaged() {
-            // What was mislaid may be among what was trimmed.
+            // A mislaid page may be among the trimmed ones.
             self.validity.set_damaged();
         }
     }
@@ -77,8 +77,8 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Whether pages were dropped because the table does not name them that the next start may find in it again: the log is
-    /// to say so first.
+    /// Whether pages were dropped because the table does not name them that the next start may find in it again: the
+    /// log is to say so first.
     fn gives_up_pages(&mut self) -> bool {
         let gives_up = self.durability.points_back() && self.mapping.is_damaged();
         if gives_up {
@@ -91,7 +91,7 @@ impl PageMapped {
     pub(super) fn release<N: Nand>(&mut self, nand: &mut N, block: Block, at: Time) -> Result<(), FtlError> {
         self.durability.release(&mut self.blocks, block);
         if self.durability.points_back() {
-            // The log hears of it before it is erased.
+            // It is reported to the log before it is erased.
             self.hear_news(nand, at)?;
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What an onlooker sees of the blocks.
+//! An onlooker's view of a page-mapped FTL's blocks.
 
 use super::mapping::Mapping;
 use super::parts::PageMapped;
@@ -35,7 +35,7 @@ impl PageMapped {
         }
     }
 
-    /// What a stream's pages are.
+    /// The kind of a stream's pages.
     fn kind_of_stream(&self, stream: u8) -> Kind {
         if stream < self.streams.mapping {
             return Kind::User;

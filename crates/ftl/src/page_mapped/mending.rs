@@ -1,8 +1,8 @@
 //! Mounting the drive anew when a page of its µ-Tree cannot be read.
 //!
-//! All that the tree says is in spare areas and tombstone pages as well. So where a page of it goes bad nothing is lost: what
-//! was begun is given up, the drive comes up from flash as after a power cut, with a new tree, and what was begun is done
-//! once more. A trim is written through for this: what is on flash alone counts then.
+//! The whole content of the tree is in spare areas and tombstones as well. So where a page of it goes bad nothing is
+//! lost. The operation in progress is given up. The drive mounts from flash as after a power cut, with a new tree, and
+//! the operation is repeated. A trim is written through for this, because only the flash counts then.
 
 use super::durability;
 use super::mapping::{Mapping, Place, TREE_UNREADABLE};
@@ -19,7 +19,7 @@ use phelsuma_nand::{Block, LogicalPage, Nand, Purpose, Time};
 #[derive(Clone)]
 pub(super) struct Mending {
     ftl: PageMapped,
-    /// What it is mounted with.
+    /// The configuration that it is mounted with.
     config: PageConfig,
     /// What counters had come to before, where they began anew.
     carried: Vec<Counter>,
@@ -51,8 +51,8 @@ impl Mending {
         }
     }
 
-    /// Where a logical page is, and when that is known. If the tree could not be read, and the drive is mounted anew, by the
-    /// new one.
+    /// Where a logical page is, and when that is known. If the tree could not be read, and the drive is mounted anew,
+    /// by the new one.
     fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
         if let Some(place) = self.ftl.mapping.cached(key) {
             return (place, at);

@@ -1,7 +1,7 @@
-//! What a part may do with the flash: read its own pages, append to its own stream, and say which are stale.
+//! A part's access to the flash: it reads its own pages, appends to its own stream, and says which pages are stale.
 //!
-//! The composition lends it for one call. A part never chooses a block, never erases, and never starts a collection:
-//! an append takes a free block from the reserve, which is filled up before the next host page.
+//! The composition lends it for one call. A part never chooses a block, never erases, and never starts a collection: an
+//! append takes a free block from the reserve, which is filled up before the next host page.
 
 use super::durability::{Durability, ScanFrom, Unreported};
 use crate::FtlError;
@@ -59,7 +59,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.blocks.geometry()
     }
 
-    /// A page of this part's, if it is what the part takes it for: what is done next starts when it is there.
+    /// A page of this part's, if it has the kind and key that the part expects. The next operation starts when it is
+    /// there.
     #[inline]
     pub(crate) fn read(&mut self, page: Page, kind: Kind, key: u32) -> Option<&[u8]> {
         self.read_version(page, kind, key).map(|(bytes, _)| bytes)
@@ -144,7 +145,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         Ok(to)
     }
 
-    /// Erases free blocks in advance, as long as too few are blank (`blocks/blank.rs`); nothing starts before that is done.
+    /// Erases free blocks in advance, as long as too few are blank (`blocks/blank.rs`); nothing starts before that is
+    /// done.
     pub(crate) fn keep_blank(&mut self) -> Result<(), FtlError> {
         self.now = self.blocks.keep_blank(self.nand, self.durability, self.purpose, self.now)?;
         Ok(())
@@ -162,8 +164,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.blocks.counters.set(victim, 0);
     }
 
-    /// The moments that a recovery would need to know of if the buffer of the validity store were flushed now: when it is
-    /// frozen, and from where on to scan.
+    /// The moments that a recovery would need if the buffer of the validity store were flushed now: when it is frozen,
+    /// and from where on to scan.
     pub(crate) fn flush_marks(&self) -> (u64, ScanFrom) {
         self.durability.flush_marks(self.blocks)
     }
@@ -179,7 +181,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.durability.synchronized(self.blocks, version);
     }
 
-    /// From where on a recovery would have to scan that began with what is written from now on.
+    /// From where on a recovery would have to scan that begins with the writes from now on.
     pub(crate) fn scan_from_now(&self) -> ScanFrom {
         ScanFrom::now(self.blocks)
     }
@@ -195,7 +197,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.geometry().contains(page) && self.blocks.is_in_use(self.geometry().block_of(page))
     }
 
-    /// What a block is used for.
+    /// The use of a block.
     pub(crate) fn use_of(&self, block: Block) -> BlockUse {
         self.blocks.use_of(block)
     }
@@ -240,7 +242,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.now
     }
 
-    /// What was done here so far; counting begins anew.
+    /// The operations here so far; counting begins anew.
     pub(crate) fn take_counts(&mut self) -> Unreported {
         self.durability.mounting().map(|mounting| core::mem::take(&mut mounting.counts)).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
 //! Page-mapped FTLs: any page anywhere, as a composition of four parts.
 //!
-//! *Mapping* says where each logical page is, *validity* which physical pages are live, *victim* which block is
-//! collected next, *placement* to which stream a page is written. The composition owns the blocks and does everything
-//! that touches flash; the parts own none.
+//! *Mapping* says where each logical page is, *validity* which physical pages are live. *Victim* chooses the block that
+//! is collected next, *placement* the stream to which a page is written. The composition owns the blocks and does
+//! everything that touches flash; the parts own none.
 
 mod check;
 mod collect;

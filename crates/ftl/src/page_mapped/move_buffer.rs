@@ -1,7 +1,7 @@
 //! Pages on their way from a victim to their new place: read first, a few at a time, then written.
 //!
-//! Several at a time, so that a drive's dies read in parallel, and so that the mapping entries of all of them are on
-//! their way from memory before the first is changed.
+//! Several at a time, so that a drive's dies read in parallel. The mapping entries of all of them are then on their way
+//! from memory before the first is changed.
 
 use alloc::vec::Vec;
 use phelsuma_nand::{Content, Page, Spare, Time};
@@ -63,7 +63,7 @@ impl MoveBuffer {
         (page, content)
     }
 
-    /// RAM, in bytes, with room for the data of all pages: a drive has it also while nobody gives it any.
+    /// RAM, in bytes, with room for the data of all pages. A drive has it also while no page has data.
     pub(crate) fn bytes(&self, page_bytes: u64) -> u64 {
         (self.pages.capacity() * size_of::<Moving>()) as u64 + PAGES as u64 * page_bytes
     }

@@ -18,7 +18,7 @@ use phelsuma_nand::{Block, Page};
 /// The configuration of an FTL of this family.
 pub(super) type PageConfig = crate::Config<PageParts>;
 
-/// What a page-mapped FTL counts besides flash operations.
+/// Counters of a page-mapped FTL besides those of flash operations.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct PageTally {
     pub(super) collections: u64,
@@ -38,7 +38,7 @@ pub(super) struct PageTally {
     pub(super) policy_answers_replaced: u64,
 }
 
-/// A page-mapped FTL. Where it serves a host, its mapping and its validity store are any that there are; a recovery knows
+/// A page-mapped FTL. Where it serves a host, its mapping and its validity store are any that there are; a recovery has
 /// them by type.
 #[derive(Clone)]
 pub(crate) struct PageMapped<M = AnyMapping, V = AnyValidity> {

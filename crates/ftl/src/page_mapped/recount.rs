@@ -1,12 +1,12 @@
-//! Counting anew what is live, where a part of the mapping table is lost.
+//! Counting live pages anew, where a part of the mapping table is lost.
 //!
-//! The pages that a translation page named which cannot be read any more are stale from then on, and nobody can say
-//! which ones they were: validity and counters take them for live until their blocks are collected. Where that is most
-//! of the drive, no block seems to be worth collecting, although the table names next to nothing. So before such a drive
-//! is called full, every written block of user pages is held against the table. What it takes for live otherwise stays as
-//! it is, and a collection asks the mapping anyway ([`Mapping::is_damaged`](super::mapping::Mapping::is_damaged)).
+//! The pages that a lost translation page named are stale from then on, and there is no record of which ones they were.
+//! Validity and counters take them for live until their blocks are collected. Where that is most of the drive, no block
+//! seems to be worth collecting, although the table names next to nothing. So before such a drive is called full, every
+//! written block of user pages is compared with the table. Pages that validity takes for live otherwise stay as they
+//! are. A collection queries the mapping anyway ([`Mapping::is_damaged`](super::mapping::Mapping::is_damaged)).
 //!
-//! It reads the spare areas of all that validity takes for live, and the table entry of each: as much as a recovery
+//! It reads the spare areas of all pages that are live by validity, and the table entry of each: as much as a recovery
 //! that reads the table. Nothing is programmed, so it may be done when no block is left.
 
 use super::mapping::{Mapping, Place};
@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
 impl PageMapped {
-    /// Has the counters take for live what the table names, if a part of that is lost. Whether any block has fewer live
-    /// pages than was thought.
+    /// Has the counters take for live the pages that the table names, if a part of that is lost. Whether any block has
+    /// fewer live pages than was thought.
     ///
     /// All stale pages that the mapping can still identify must have been reported: each is dropped once.
     pub(super) fn recount<N: Nand>(&mut self, nand: &mut N, at: Time) -> bool {
@@ -55,7 +55,7 @@ impl PageMapped {
         let live = (taken.len() - stale.len()) as u16;
         self.collecting.live = taken;
         for page in stale.iter().copied().filter(|page| self.validity.touch(*page)).collect::<Vec<Page>>() {
-            // A bitmap in RAM is told at no cost.
+            // A report to a bitmap in RAM costs nothing.
             self.validity.leave(&geometry, page);
         }
         let counted = self.blocks.counters.known(block).unwrap_or(programmed as u16);

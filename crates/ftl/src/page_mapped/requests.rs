@@ -1,4 +1,4 @@
-//! What the host's requests do.
+//! The host's requests: look-ups, writes, trims and flushes.
 
 use super::mapping::{Before, Mapping, Place};
 use super::meta_io::MetaIo;
@@ -26,7 +26,7 @@ impl PageMapped {
     }
 
     /// Where a logical page is whose entry no cache holds. Caching it may evict another, whose synchronization programs
-    /// a page: so this is the one kind of read that needs the reserve. What it did is to be settled.
+    /// a page. So this is the one kind of read that needs the reserve. Its changes are to be settled.
     #[inline(never)]
     pub(super) fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
         // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An
@@ -34,7 +34,7 @@ impl PageMapped {
         if self.blocks.free() < self.shape.reserve_blocks && self.mapping.lookups_program() {
             let _ = self.make_space(nand, at);
             if self.durability.holds_back(&self.blocks) {
-                // Nodes of a tree may be written more than once: what the battery needs is not touched.
+                // Nodes of a tree may be written more than once: the blocks that the battery needs are not touched.
                 let io = mapping_io!(self, nand, at);
                 let place = self.mapping.peek(io, key);
                 return (place, io.read_done());
@@ -50,7 +50,7 @@ impl PageMapped {
         (place, io.read_done())
     }
 
-    /// What a lookup has made stale is reported. A drive that cannot be written any more can still be read.
+    /// Pages that a lookup has made stale are reported. A drive that cannot be written any more can still be read.
     pub(super) fn settle_after_lookup<N: Nand>(&mut self, nand: &mut N, at: Time) {
         let _ = self.settle(nand, at);
     }
@@ -118,8 +118,8 @@ impl PageMapped {
             let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
             debug_assert!(until > next, "a trim comes to no end");
             if self.blocks.free() < self.shape.reserve_blocks {
-                // A drive that is full takes a trim from what is left of its reserve: it is what makes room. What the
-                // battery needs is not touched; and a translation page may open a block, and one more if that fails.
+                // A full drive takes a trim from the rest of its reserve: a trim makes room. The blocks that the
+                // battery needs are not touched. A translation page may open a block, and one more if that fails.
                 let made = self.make_space(nand, at);
                 if self.durability.holds_back(&self.blocks) {
                     made?;

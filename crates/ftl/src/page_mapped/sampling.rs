@@ -1,25 +1,32 @@
-//! Where RAM counts the live pages of a sample of the blocks alone: asking validity about others.
+//! Queries of validity for blocks whose live pages RAM does not count, where it counts a sample of the blocks.
 //!
-//! An answer counts a page that nobody has identified as stale for live, as a counter does. It costs what a query of the
-//! store costs: nothing for a bitmap in RAM, a page for one in flash, a page of each run for Logarithmic Gecko, a chain
-//! for a page validity log. Purpose: validity.
+//! An answer counts a stale page that is not identified yet as live, as a counter does. Purpose: validity. It costs
+//! what a query of the store costs:
 //!
-//! - **Before a collection, some blocks are asked about**, `looks` of them, the next ones in the order of numbers that
-//!   are not counted. Those that are emptier than the member of their slot take its place. So each block is looked at
-//!   `looks` times while as many are collected as there are, and one that nobody watched is found that much late.
-//! - **Where next to nothing is free, and where the sample holds no block with anything to gain, all are asked about**
+//! | store | a query |
+//! | --- | --- |
+//! | bitmap in RAM | nothing |
+//! | bitmap in flash | a page |
+//! | Logarithmic Gecko | a page of each run |
+//! | page validity log | a chain |
+//!
+//! - **Before a collection, some blocks are queried**, `looks` of them: the next ones in the order of numbers that are
+//!   not counted. Those that are emptier than the member of their slot take its place. So each block is examined
+//!   `looks` times while as many are collected as there are. A block that became empty unwatched is found that much
+//!   late.
+//! - **Where next to nothing is free, or the sample has no block with anything to gain, more are queried**: all blocks
 //!   that may be emptier than the member of their slot. Then the emptiest block of the sample is the emptiest of all,
-//!   as the critical reserve (`blocks/mod.rs`) asks for. The answers stay good: the next time, only blocks of slots are
-//!   asked about whose member was collected, or others of whose blocks have lost pages since.
-//! - **A victim is always counted.** One that was not chosen from the sample (it has failed a program, or its data stay)
-//!   is asked about first.
+//!   as the critical reserve (`blocks/mod.rs`) requires. The answers stay good. The next time, only blocks of slots are
+//!   queried whose member was collected, or others of whose blocks have lost pages since.
+//! - **A victim is always counted.** One that was not chosen from the sample (it has failed a program, or its data
+//!   stay) is queried first.
 
 use super::meta_io::MetaIo;
 use super::parts::{PageMapped, validity_io};
 use super::validity::{Answer, Validity};
 use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
 
-/// How many blocks the hand passes, for each that it may ask about, before it gives up until the next collection.
+/// How many blocks the hand passes, for each that it may query, before it gives up until the next collection.
 const PASSED_MAX: u32 = 64;
 
 impl PageMapped {
@@ -34,7 +41,7 @@ impl PageMapped {
 
     #[inline(never)]
     fn look<N: Nand>(&mut self, nand: &mut N, looks: u32, at: Time) -> Time {
-        // Collections of poor victims cost metadata: they must not use up what is there for good ones.
+        // Collections of poor victims cost metadata: they must not use up the room for good ones.
         let scarce = self.blocks.free() < (self.blocks.critical() + self.shape.reserve_blocks).div_ceil(2);
         if scarce {
             return self.look_everywhere(nand, at);
@@ -99,7 +106,7 @@ impl PageMapped {
         (count as u16, done)
     }
 
-    /// How many pages of a block have been programmed, and when that is known: one spare area tells where it is full.
+    /// How many pages of a block have been programmed, and when that is known: one spare area shows where it is full.
     fn programmed_in<N: Nand>(&self, nand: &mut N, block: Block, at: Time) -> (u32, Time) {
         let geometry = self.blocks.geometry();
         let (mut from, mut to, mut done) = (0, geometry.pages_per_block(), at);
@@ -118,8 +125,8 @@ impl PageMapped {
 }
 
 impl<M, V> PageMapped<M, V> {
-    /// Counts a sample alone from now on, if that is what there is RAM for and all blocks are counted so far. `total` as in
-    /// [`Blocks::keep_sample`](crate::blocks::Blocks::keep_sample).
+    /// Counts a sample alone from now on, if that is what there is RAM for and all blocks are counted so far. `total`
+    /// as in [`Blocks::keep_sample`](crate::blocks::Blocks::keep_sample).
     pub(super) fn keep_sample(&mut self, total: Option<u64>) {
         if let Some(sampling) = self.collecting.sampling.filter(|_| self.blocks.counters.sample().is_none()) {
             self.blocks.keep_sample(sampling.blocks, total);

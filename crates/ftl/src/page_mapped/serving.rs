@@ -14,12 +14,12 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, LogicalPage, Nand, Page, Purpose, Time};
 
 impl PageMapped {
-    /// What a host's read is told of a place.
+    /// The result of a place for a host's read.
     #[inline]
     pub(super) fn sought((place, found): (Place, Time), at: Time) -> (Sought, Time) {
         match place {
             Place::At(page) => (Sought::At(page), found),
-            // What is not read is answered at once.
+            // A page that is not read is answered at once.
             Place::Lost => (Sought::Lost, at),
             Place::Nowhere | Place::Trimmed => (Sought::Nowhere, at),
         }

@@ -1,4 +1,4 @@
-//! Passing on what has happened: blocks that were closed, erased or emptied, and pages that became stale.
+//! Passing on events: blocks that were closed, erased or emptied, and pages that became stale.
 
 use super::mapping::{Mapping, Place};
 use super::meta_io::MetaIo;
@@ -10,7 +10,7 @@ use crate::blocks::Item;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
 impl<M: Mapping, V: Validity> PageMapped<M, V> {
-    /// Passes on what has happened to blocks.
+    /// Passes on events of blocks.
     #[inline]
     pub(super) fn hear_news<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         if self.blocks.news.is_empty() { Ok(()) } else { self.pass_on_news(nand, at) }
@@ -62,8 +62,8 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         told
     }
 
-    /// Whether a page is some logical page's, which an entry that is out of date for a part of the table that was lost says
-    /// to be stale.
+    /// Whether a page belongs to a logical page. An entry that is out of date, for a lost part of the table, may report
+    /// such a page as stale.
     #[cold]
     fn is_mapped<N: Nand>(&mut self, nand: &mut N, page: Page, at: Time) -> bool {
         match nand.read_spare(page, Op::new(at, Purpose::Translation)).0 {
@@ -85,10 +85,10 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         self.victim.invalidated(&self.blocks.counters, block);
     }
 
-    /// Passes on what the mapping has done: the pages that it found to be stale, and what happened to blocks.
+    /// Passes on the results of the mapping: the pages that it found to be stale, and events of blocks.
     #[inline]
     pub(super) fn settle<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        // Erases first: a flush of Gecko's buffer that a stale page brings about must know of all of them.
+        // Erases first: a flush of Gecko's buffer that a stale page brings about must include all of them.
         self.hear_news(nand, at)?;
         while let Some(page) = self.before.pop() {
             self.drop_user_page(nand, page, at)?;

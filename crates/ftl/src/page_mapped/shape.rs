@@ -15,15 +15,16 @@ use crate::policy::STREAMS_MAX;
 use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 
-/// Where blocks of metadata are left until all of their pages are stale, how many times the space of the live ones they
-/// may take before the emptiest is collected all the same. Under uniform random writes it is about three times.
+/// Blocks of metadata may be left until all of their pages are stale. This is how many times the space of the live
+/// pages they may take then, before the emptiest is collected all the same. Under uniform random writes it is about
+/// three times.
 const LEFT_SPACE: u32 = 5;
 
-/// How many programs and erases may fail on battery. Each failure costs a program more and what is left of a block. The
+/// How many programs and erases may fail on battery. Each failure costs a program more and the rest of a block. The
 /// blocks are those of the critical reserve, which a drive with a battery needs for nothing else while the power fails.
 const BATTERY_FAILURES: u32 = 4;
 
-/// What the mapping needs on a drive of so many logical pages.
+/// The mapping's needs on a drive of so many logical pages.
 fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -> Needs {
     match config.composition.mapping {
         MappingPart::RamTable => RamMapping::needs(geometry, logical_pages),
@@ -68,7 +69,7 @@ impl Streams {
         let apart = if part.asks().pages { 1 } else { placement };
         let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);
         let mapping = placement + u8::from(cold.is_some());
-        // What is in the mapping's tree has no stream of its own.
+        // The pages of the mapping's tree have no stream of their own.
         let validity = mapping + u8::from(has_validity_on_flash(config));
         Ok(Self { placement, cold, mapping, validity, count: validity + 1, apart })
     }
@@ -119,11 +120,11 @@ fn validity_needs(
 
 /// What all parts together need.
 fn needs(geometry: &Geometry, config: &PageConfig) -> Result<Needs, FtlError> {
-    // Counted as if the drive were all logical pages, so that what fits does not depend on what was asked for.
+    // Counted as if the drive were all logical pages, so that the capacity does not depend on the request.
     let most = u32::try_from(geometry.pages()).unwrap_or(u32::MAX);
     let composition = &config.composition;
     let mapping = mapping_needs(geometry, config, most);
-    // Every page moved may make a synchronization report all that it finds; and a trim takes so many pages at a time, one
+    // Every page moved may make a synchronization report all that it finds. A trim takes so many pages at a time, one
     // for each entry of a translation page.
     let most_at_once = geometry.pages_per_block().max(geometry.page_bytes() / 4);
     let reports = mapping.unidentified + u64::from(most_at_once);
@@ -148,12 +149,12 @@ fn battery_blocks(geometry: &Geometry, config: &PageConfig, needs: &Needs) -> u3
     }
 }
 
-/// What a recovery comes to at the most: `live` pages of metadata are live, and each of them may have a few older
-/// versions that matter.
+/// The most that a recovery can cost: `live` pages of metadata are live, and each of them may have a few older versions
+/// that matter.
 ///
-/// - Each spare area is read, and those of pages that are looked into once more: as what another one is newer than, as a
-///   before-image, or because too many were written lately to keep in mind when their blocks were begun. And all of
-///   user pages once more where a translation page has gone bad.
+/// - Each spare area is read. It is read once more as the page that another one is newer than, or as a before-image. So
+///   it is if too many were written lately to keep in mind when their blocks were begun. All of user pages are read
+///   once more where a translation page has gone bad.
 /// - The last page of each block is read in full, and once more if it is copied, and each page of metadata with those
 ///   versions.
 /// - Last pages are copied, and metadata are written anew.
@@ -178,8 +179,8 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
 /// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need, and what one trim or read takes: with fewer
 /// neither is begun that must write. None without a battery.
 ///
-/// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. What its
-/// entries make stale a bitmap in flash is told page by page.
+/// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. Pages that
+/// its entries make stale are reported to a bitmap in flash one by one.
 pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32, FtlError> {
     let blocks = battery_blocks(geometry, config, &needs(geometry, config)?);
     let reports = if has_validity_on_flash(config) { geometry.page_bytes() / 4 } else { 0 };
@@ -258,7 +259,7 @@ pub(super) fn shape_that_fits(geometry: &Geometry, config: &PageConfig, bad: u32
                 unidentified_blocks: shape.unidentified_blocks,
             },
             usable_pages,
-            // Rounded down, so that what is printed fits.
+            // Rounded down, so that the printed number fits.
             largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
         });
     }

@@ -1,5 +1,7 @@
-//! Asking policies, and looking up what placement asks for. Nothing that the drive promises rests on their answers: one
-//! that cannot be is replaced by one that can, and counted.
+//! Calling policies, and the look-ups that placement requests.
+//!
+//! Nothing that the drive promises rests on their answers. An impossible answer is replaced by a possible one, and
+//! counted.
 
 use super::collect::Why;
 use super::mapping::{Mapping, Place};
@@ -9,13 +11,14 @@ use crate::ftl::Hint;
 use crate::policy::{Asks, Context, HostWrite, MovedPage, OldCopy, Source};
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
-/// What placement asks for, remembered so that those that ask for nothing cost nothing.
+/// The needs of placement, remembered so that a placement without any costs nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sorting {
     pub(super) asks: Asks,
 }
 
-/// What a drive's policies are made for. A drive may be asked for that cannot be: it has no more logical pages than pages.
+/// The context of a drive's policies. The request may be for an impossible drive: it has no more logical pages than
+/// pages.
 pub(super) fn context(geometry: &Geometry, config: &PageConfig) -> Context {
     Context {
         blocks: geometry.blocks(),
@@ -91,7 +94,7 @@ impl PageMapped {
         }
     }
 
-    /// Placement is told where a page lies from now on, if it asks for that.
+    /// Reports to placement where a page lies from now on, if it needs that.
     #[inline]
     pub(super) fn tell_place(&mut self, page: Page, source: Source) {
         if self.sorting.asks.places {

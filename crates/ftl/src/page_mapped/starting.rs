@@ -1,4 +1,4 @@
-//! A drive begins: blank, or with what is on flash.
+//! A drive begins: blank, or with the content of the flash.
 
 use super::compose::{parts_of, scheme_of};
 use super::durability;

@@ -12,14 +12,14 @@ pub(super) struct Streams {
     /// How many there are.
     pub(super) count: u8,
     /// Of those of placement, how many open blocks of their own when next to nothing is free. Those of a placement that
-    /// sorts what the host writes share what is open then (`Blocks::stream_with_room`).
+    /// sorts host writes share the open blocks then (`Blocks::stream_with_room`).
     pub(super) apart: u8,
 }
 
 impl Streams {
-    /// Blocks on one die that streams may open from the reserve, whatever was open before a power cut: with free blocks
-    /// below the critical ones, streams that share open one where one stream would have opened one, or fewer. Above, each
-    /// has its own; and a collection that opens more than is counted here comes to the critical ones, and shares.
+    /// Blocks on one die that streams may open from the reserve, whatever was open before a power cut. With free blocks
+    /// below the critical ones, streams that share open one where one stream would have opened one, or fewer. Above,
+    /// each has its own. A collection that opens more than is counted here comes to the critical ones, and shares.
     pub(super) fn opened_from_reserve(self) -> u32 {
         debug_assert!(
             self.apart <= self.placement && self.placement <= self.mapping,

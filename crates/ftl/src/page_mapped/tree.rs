@@ -1,5 +1,5 @@
-//! What a drive with a µ-Tree does besides: the tree is the composition's, since mapping and validity may share it, and
-//! blocks are given back at once.
+//! A drive with a µ-Tree: the tree is the composition's, since mapping and validity may share it, and blocks are given
+//! back at once.
 
 use super::mapping::Mapping;
 use super::meta_io::MetaIo;
@@ -52,8 +52,8 @@ impl PageMapped {
         }
     }
 
-    /// Where the drive may have to come up anew, a trim is on flash when it is done. When that is. On a drive that has no block
-    /// left for it, it stays pending.
+    /// Where the drive may have to mount anew, a trim is on flash when it is done. When that is. On a drive that has no
+    /// block left for it, it stays pending.
     pub(super) fn write_trims_through<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if self.tree.is_none() || !self.mapping.has_pending_trims() {
             return Ok(at);
@@ -109,9 +109,9 @@ impl PageMapped {
 }
 
 impl<M: Mapping, V: Validity> PageMapped<M, V> {
-    /// A page of this block became stale. If no other is live, and a bitmap cache is there, the block is given back at once
-    /// (µ-FTL's switch merge, sections 4.3.3 and 5.4); where a trim is pending, which could bring back what was in it, when
-    /// that is written.
+    /// A page of this block became stale. If no other is live, and a bitmap cache is there, the block is given back at
+    /// once (µ-FTL's switch merge, sections 4.3.3 and 5.4). A pending trim could bring back what was in it. Then the
+    /// block is given back when that trim is written.
     #[inline]
     pub(super) fn give_back_if_dead(&mut self, page: Page) {
         let block = self.blocks.geometry().block_of(page);

@@ -1,16 +1,16 @@
-//! Static wear levelling (GeckoFTL appendix D): a block that stays behind because its data do is emptied, so that it can
-//! take its turn.
+//! Static wear levelling: a block that stays behind because its data are cold is emptied and takes its turn.
 //!
-//! For each page that the host writes, the spare area of one block is looked at (`blocks/wear.rs`). A block of user data
-//! that is far less worn than the average, and was erased longer ago than the average, is collected. What was in it goes
-//! to the stream of cold data, which is given the most worn of the free blocks (dynamic levelling); so do pages that
-//! garbage collection moves, if they were last written longer ago than the average.
+//! This is GeckoFTL appendix D. For each page that the host writes, the spare area of one block is read
+//! (`blocks/wear.rs`). A block of user data is collected if it is far less worn than the average, and was erased longer
+//! ago than the average. Its pages go to the stream of cold data, which is given the most worn of the free blocks
+//! (dynamic levelling). So do pages that garbage collection moves, if they were last written longer ago than the
+//! average.
 //!
-//! The paper asks for a page's update timestamp when it is updated, too. Here only pages on the move are asked: what is
-//! being overwritten would have to be read for it.
+//! The paper looks up a page's update timestamp when it is updated, too. Here only pages on the move are looked up: an
+//! overwritten page would have to be read for it.
 //!
-//! No write depends on levelling. A block is collected for its wear only with the reserve full, that is with as much room
-//! as any collection has, and if that does not come to its end the write goes on.
+//! No write depends on levelling. A block is collected for its wear only with the reserve full, that is with as much
+//! room as any collection has. If that collection is not completed the write goes on.
 
 use super::collect::Why;
 use super::parts::{PageMapped, PageTally};

@@ -1,4 +1,4 @@
-//! What a policy is made for.
+//! The context that a policy is made for.
 
 use crate::spec::{Param, Values};
 

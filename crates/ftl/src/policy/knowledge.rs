@@ -1,7 +1,8 @@
-//! What a policy has to be told that no real host knows. An FTL that is told is an *oracle*: a bound to hold others
-//! against, and no FTL to store data with.
+//! Knowledge that a policy needs and no real host has.
+//!
+//! An FTL that gets it is an *oracle*: a bound to compare others with, and no FTL to store data with.
 
-/// What the hints of the host's writes are to say ([`Hint`](crate::Hint)).
+/// The hints that host writes need ([`Hint`](crate::Hint)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Knowledge {
     /// Which of so many classes each page is of ([`Hint::Class`](crate::Hint::Class)).

@@ -1,19 +1,19 @@
 //! Policies: which block is collected next ([`Victim`]), and which stream a page is written to ([`Placement`]).
 //!
-//! These are the parts of a page-mapped FTL that anybody can bring along, in a crate of one's own. A policy states itself
-//! once, in a [`VictimSpec`] or a [`PlacementSpec`], and is chosen by value or, once it is in a
-//! [`Registry`](crate::Registry), by name. The policies of this crate are written against the same contract.
+//! These are the parts of a page-mapped FTL that can come from another crate. A policy states itself once, in a
+//! [`VictimSpec`] or a [`PlacementSpec`]. It is chosen by value or, once it is in a [`Registry`](crate::Registry), by
+//! name. The policies of this crate are written against the same contract.
 //!
 //! **What a policy may rely on**
-//! - It never touches the flash. It sees a [`View`] of what RAM knows of the drive's blocks, and what it [wants](Wants)
-//!   to be noted of them.
+//! - It never touches the flash. It sees a [`View`] of the state of the drive's blocks in RAM, and the notes on them
+//!   that it [wants](Wants).
 //! - Its hooks are called one at a time, in the order in which things happen to the drive.
-//! - After a power cut it is made anew: whatever it kept is gone. The candidates are told to it again.
+//! - After a power cut it is made anew: all that it kept is gone. The candidates are reported to it again.
 //!
-//! **What is asked of it**
-//! - No promise of the drive may rest on it, and none does. A victim that is no candidate, or none where there are some,
-//!   is replaced by the candidate with the fewest live pages; a stream that there is not, by stream 0. Both are counted
-//!   (`policy_answers_replaced`).
+//! **What it must keep to**
+//! - No promise of the drive may rest on it, and none does. A wrong victim is replaced by the candidate with the fewest
+//!   live pages. It is wrong if it is no candidate, or none where there are some. A stream that does not exist is
+//!   replaced by stream 0. Both are counted (`policy_answers_replaced`).
 //! - Its memory is [`State`]: what the RAM ledger counts. Anything else does not compile.
 //! - It is deterministic: what is random comes from [`Context::seed`].
 //! - It does not panic. The drive would not survive that, as no FTL here survives a defect of its own.
@@ -90,6 +90,6 @@ pub use state::{State, Table};
 pub(crate) use victim::SampleOf;
 pub use victim::{Choice, Victim, VictimSpec};
 
-/// The version of this contract. It grows when a policy that was written for the one before may have to be changed; a
+/// The version of this contract. It grows when a policy that was written for the one before may have to be changed. A
 /// hook that is added with a default, or a further property of a spec, does not make it grow.
 pub const VERSION: u32 = 1;

@@ -1,9 +1,11 @@
 //! Placement (data separation): which stream a page is written to.
 //!
-//! A policy never touches flash. It is told of each page what there is to know without asking: the copy that a write
-//! makes stale as far as RAM knows it, the spare area of a page that is being moved, and what is noted of blocks where
-//! it asks for that (`blocks/notes.rs`). What it would have to look up on flash it asks for once ([`Asks`]), and the
-//! composition looks it up, and pays.
+//! A policy never touches flash. For each page it is given what needs no look-up:
+//! - the copy that a write makes stale, as far as RAM has it;
+//! - the spare area of a page that is being moved;
+//! - the notes on blocks that it requests (`blocks/notes.rs`).
+//!
+//! A policy declares once what it needs from flash ([`Asks`]). The composition looks it up, and pays.
 
 use super::{Context, Knowledge, State};
 use crate::Counter;
@@ -25,7 +27,7 @@ pub enum OldCopy {
     None,
     /// It is in this block.
     Known(Block),
-    /// A lazy mapping does not know where it is, or whether there is one: the entry is not cached.
+    /// A lazy mapping does not have where it is, or whether there is one: the entry is not cached.
     Unknown,
 }
 
@@ -37,10 +39,10 @@ pub struct HostWrite {
     pub page: LogicalPage,
     /// The copy that it makes stale.
     pub old: OldCopy,
-    /// What the spare area of the old copy says, for those that ask for it ([`Asks::old_spares`]), if it is known where
-    /// that is and it can be read.
+    /// The content of the old copy's spare area, for those that request it ([`Asks::old_spares`]), if its place is
+    /// known and it can be read.
     pub old_spare: Option<Spare>,
-    /// What the host says about the page besides its data.
+    /// The host's hint on the page.
     pub hint: Hint,
 }
 
@@ -54,7 +56,7 @@ pub struct MovedPage {
     pub from: Page,
     /// The stream that the victim was written by.
     pub stream: u8,
-    /// What the page's spare area says there.
+    /// The content of the page's spare area there.
     pub spare: Spare,
 }
 
@@ -67,7 +69,7 @@ pub enum Source {
     Moved(Page),
 }
 
-/// What a placement asks for of each page: `Asks::NOTHING.pages().old_spares()`.
+/// What a placement needs of each page: `Asks::NOTHING.pages().old_spares()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asks {
     pub(crate) pages: bool,
@@ -80,7 +82,7 @@ impl Asks {
     /// Nothing: pages that the host writes go to stream 0.
     pub const NOTHING: Self = Self { pages: false, fetches: false, old_spares: false, places: false };
 
-    /// To be asked for the stream of each page that the host writes ([`Placement::host`]).
+    /// To be called for the stream of each page that the host writes ([`Placement::host`]).
     pub const fn pages(self) -> Self {
         Self { pages: true, ..self }
     }
@@ -95,7 +97,8 @@ impl Asks {
         Self { old_spares: true, ..self }
     }
 
-    /// To be told where each page lies, and when it is live no longer ([`Placement::placed`], [`Placement::gone`]).
+    /// To be called with where each page lies, and when it is live no longer ([`Placement::placed`],
+    /// [`Placement::gone`]).
     pub const fn places(self) -> Self {
         Self { places: true, ..self }
     }
@@ -129,18 +132,18 @@ pub trait Placement: State + PlacementCopy + Send {
         let _ = (view, page, source);
     }
 
-    /// What is here is live no longer. A page of which nobody knows that it is stale is not told; it is gone when the
-    /// first page of its block is written anew.
+    /// The page here is live no longer. An unidentified stale page is not reported. It is gone when the first page of
+    /// its block is written anew.
     fn gone(&mut self, page: Page) {
         let _ = page;
     }
 
-    /// What it shows to a victim part that is made for it ([`View::of_placement`]).
+    /// Its notes for a victim part that is made for it ([`View::of_placement`]).
     fn notes(&self) -> Option<&dyn Any> {
         None
     }
 
-    /// What it has counted, each under a name that nothing else has.
+    /// Its counters, each under a name that nothing else has.
     fn counters(&self, out: &mut Vec<Counter>) {
         let _ = out;
     }
@@ -165,7 +168,7 @@ impl Clone for Box<dyn Placement> {
     }
 }
 
-/// What a placement part says of itself.
+/// A placement part's statement of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct PlacementSpec {
     pub(crate) spec: Spec,
@@ -179,7 +182,8 @@ pub struct PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// The part called `name`; what it is in a line; how many streams it has, from 1 to [`STREAMS_MAX`]; how it is made.
+    /// The part called `name`, with its description in a line, its number of streams, from 1 to [`STREAMS_MAX`], and
+    /// how it is made.
     pub const fn new(
         name: &'static str,
         about: &'static str,
@@ -209,7 +213,7 @@ impl PlacementSpec {
         Self { wants, ..self }
     }
 
-    /// It asks for this of each page.
+    /// It needs this of each page.
     pub const fn asks(self, asks: fn(&Values) -> Asks) -> Self {
         Self { asks, ..self }
     }
@@ -219,7 +223,7 @@ impl PlacementSpec {
         Self { counts_all: true, ..self }
     }
 
-    /// It is an oracle: each write has to say this, which no real host knows.
+    /// It is an oracle: each write has to say this, which no real host has.
     pub const fn knows(self, knows: fn(&Values) -> Knowledge) -> Self {
         Self { knows: Some(knows), ..self }
     }

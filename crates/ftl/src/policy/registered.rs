@@ -1,9 +1,9 @@
-//! The policies that are known by name: those of this crate, and what somebody's own `main` has brought along.
+//! The registered policies, by name: those of this crate, and those that another crate's `main` has added.
 
 use super::{PlacementSpec, VictimSpec, placements as of_placement, victims as of_victim};
 use alloc::vec::Vec;
 
-/// What was brought along.
+/// The policies of another crate's `main`.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Brought {
     pub(crate) victims: Vec<&'static VictimSpec>,
@@ -13,13 +13,14 @@ pub(crate) struct Brought {
 #[cfg(feature = "std")]
 static BROUGHT: std::sync::OnceLock<Brought> = std::sync::OnceLock::new();
 
-/// These as well from now on. Whether it is the first to say so, and before anybody has asked.
+/// These as well from now on. Whether it is the first call, and before the first look-up.
 #[cfg(feature = "std")]
 pub(crate) fn bring(brought: Brought) -> bool {
     BROUGHT.set(brought).is_ok()
 }
 
-/// What was brought along. Nothing is, where there is no operating system: what is chosen by value needs no name.
+/// The policies of another crate's `main`. There are none where there is no operating system: a part that is chosen by
+/// value needs no name.
 fn brought() -> &'static Brought {
     static NOTHING: Brought = Brought { victims: Vec::new(), placements: Vec::new() };
     #[cfg(feature = "std")]

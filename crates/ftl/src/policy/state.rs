@@ -1,13 +1,14 @@
-//! The memory of a policy: what the ledger counts, and nothing else compiles.
+//! The memory of a policy: only what the ledger counts compiles.
 //!
-//! A policy owns no memory but what is [`State`]: values that can be copied bit by bit, which have none besides their own
-//! bytes, and [`Table`]s, which say how large they are. A struct of these is made with `state!`, which
-//! asks that of each field and enters each in the ledger. So nobody has to declare a byte, and a field that the ledger
-//! would not count, such as a `Vec`, is an error of the compiler that names it.
+//! A policy owns no memory but [`State`]. That is values that can be copied bit by bit, which have none besides their
+//! own bytes, and [`Table`]s, which state their size. A struct of these is made with `state!`. The macro requires that
+//! of each field and enters each in the ledger. So no byte has to be declared. A field that the ledger would not count,
+//! such as a `Vec`, is an error of the compiler that names it.
 //!
 //! **What this does not catch:** memory that is not the policy's own, such as a `static` or what a `&'static` reference
-//! leads to. Do not keep anything there: two drives would share it, and a branch of the crash laboratory would see what
-//! another one did. Nor does it catch an `impl State` by hand that enters less than there is. The contract has none.
+//! leads to. Do not keep anything there: two drives would share it, and a branch of the crash laboratory would see
+//! another one's changes. Nor does it catch an `impl State` by hand that enters less than there is. The contract has
+//! none.
 
 use crate::RamLedger;
 use crate::blocks::GroupMinima;

@@ -1,7 +1,7 @@
 //! Victim: which block is collected next.
 //!
-//! A policy never touches flash. It learns of its candidates by the hooks below and sees the counters, and what else is
-//! noted of blocks where it asks for that (`blocks/notes.rs`).
+//! A policy never touches flash. The hooks below report its candidates to it. It sees the counters, and the notes on
+//! blocks that it requests (`blocks/notes.rs`).
 
 use super::{Context, State};
 use crate::Counter;
@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
 
-/// A victim, and what it took to find it.
+/// A victim, and the cost of finding it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
     pub(crate) block: Block,
@@ -46,11 +46,11 @@ pub trait Victim: State + VictimCopy + Send {
         let _ = (counters, block);
     }
 
-    /// The next victim; none where there is no candidate. Nothing changes by it that would make a second choice another
-    /// one, but for what is drawn by chance.
+    /// The next victim; none where there is no candidate. The choice changes nothing that would make a second one
+    /// differ, but for what is drawn by chance.
     fn choose(&mut self, view: &View<'_>) -> Option<Choice>;
 
-    /// What it has counted, each under a name that nothing else has.
+    /// Its counters, each under a name that nothing else has.
     fn counters(&self, out: &mut Vec<Counter>) {
         let _ = out;
     }
@@ -75,8 +75,8 @@ impl Clone for Box<dyn Victim> {
     }
 }
 
-/// How large a sample of the blocks is whose live pages are counted alone, and how many others are asked about before
-/// each collection.
+/// How large a sample of the blocks is whose live pages are counted alone, and how many others are queried before each
+/// collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SampleOf {
     /// Blocks in the sample; 0 for the default.
@@ -84,7 +84,7 @@ pub(crate) struct SampleOf {
     pub(crate) looks: u32,
 }
 
-/// What a victim part says of itself.
+/// A victim part's statement of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct VictimSpec {
     pub(crate) spec: Spec,
@@ -95,7 +95,7 @@ pub struct VictimSpec {
 }
 
 impl VictimSpec {
-    /// The part called `name`; what it is in a line; how it is made.
+    /// The part called `name`, with its description in a line, and how it is made.
     pub const fn new(name: &'static str, about: &'static str, build: fn(&Context) -> Box<dyn Victim>) -> Self {
         Self { spec: Spec::new(name, about), build, wants: |_| Wants::NOTHING, samples: None, pairs_with: None }
     }
@@ -111,7 +111,7 @@ impl VictimSpec {
         Self { wants, ..self }
     }
 
-    /// Only together with the placement part of this name, and why: it is what the policy says of it.
+    /// Only together with the placement part of this name, and why: the policy's description has it.
     pub const fn pairs_with(self, placement: &'static str, why: &'static str) -> Self {
         Self { pairs_with: Some((placement, why)), ..self }
     }

@@ -88,7 +88,7 @@ impl Values {
         with(self.spec.name, self.all().filter_map(|(param, numbers)| param.shown(numbers, changed)).collect())
     }
 
-    /// The part, then its parameters, with their values; what it has in common with others of its family comes first.
+    /// The part, then its parameters with their values; those that it shares with others of its family come first.
     pub(crate) fn settings(&self, family: &'static str) -> Vec<(&'static str, String)> {
         let mut settings: Vec<_> = self.all().map(|(param, numbers)| (param.name, param.written(numbers))).collect();
         settings.sort_by_key(|(name, _)| name.split_once('.').is_none_or(|(of, _)| of != family));
@@ -97,7 +97,7 @@ impl Values {
     }
 }
 
-/// A part with what is shown of its parameters.
+/// A part with the shown ones of its parameters.
 pub(crate) fn with(part: &str, shown: Vec<String>) -> String {
     if shown.is_empty() { part.to_string() } else { alloc::format!("{part}({})", shown.join(", ")) }
 }

@@ -1,8 +1,9 @@
-//! What a part says of itself, once: its name, what it is, its parameters with what they can be.
+//! A part's statement of itself, made once: its name, a description, and its parameters with their ranges.
 //!
-//! From this one statement come `--set` and what it refuses, the list of parameters, names in results and the text that
-//! an image keeps. A part that anybody may bring along and that was chosen is a value: the statement and the numbers of its
-//! parameters ([`Chosen`]). Any other part is an enum, which is stated together with its rows (`part!`).
+//! `--set` and its refusals come from this one statement. So do the list of parameters, names in results and the text
+//! that an image keeps. A policy, which may come from another crate, is a value once it is chosen: the statement and
+//! the numbers of its parameters ([`Chosen`]). Any other part is an enum, which is stated together with its rows
+//! (`part!`).
 
 mod chosen;
 mod param;

@@ -1,4 +1,4 @@
-//! A parameter: what it can be, and the texts that follow from that.
+//! A parameter: its possible values, and the texts that follow from that.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -13,21 +13,21 @@ pub const PARAM_NUMBERS_MAX: usize = 12;
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
-    /// What it can be, with its default where that is not the first word.
+    /// Its possible values, with its default where that is not the first word.
     pub values: String,
-    /// What it can be.
+    /// Its possible values.
     pub range: String,
-    /// What it is where nothing is said, and what that stands for.
+    /// Its default, and the meaning of that.
     pub default: String,
     /// The parts that have it, each as it is set; none where all of its family do.
     pub of: Vec<String>,
-    /// Where its values are words: each with what it means, and the parts that it needs, as they are set.
+    /// Where its values are words: each with its meaning, and the parts that it needs, as they are set.
     pub words: Vec<(&'static str, &'static str, Vec<String>)>,
 }
 
-/// What a parameter can be. Its value is a number in any case.
+/// The possible values of a parameter. Its value is a number in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Domain {
     /// One of these words; the number is the word's place.
@@ -67,7 +67,7 @@ pub struct Param {
     does: &'static str,
     label: &'static str,
     meanings: &'static [&'static str],
-    /// Images are older than it, and what is said without the parts that have it.
+    /// Set where images are older than it: the reason that is given where the parts that have it are missing.
     pub(super) younger: Option<&'static str>,
 }
 
@@ -147,14 +147,14 @@ impl Param {
     }
 
     also! {
-        /// What is counted, in the plural: "percent", "milliseconds".
+        /// The unit, in the plural: "percent", "milliseconds".
         pub unit: &'static str;
-        /// What the default stands for, where the number does not say that.
+        /// The meaning of the default, where the number does not say that.
         pub default_means: &'static str;
         /// What parts do that have it: "draws blocks".
         pub does: &'static str;
-        /// What names in results call it, where that is not what its name ends with; or all that they have for it, with `{}`
-        /// for its value.
+        /// Its name in the names of results, where that is not how its own name ends. Or all that they have for it,
+        /// with `{}` for its value.
         pub label: &'static str;
         /// What would be right, where a value is not; `{least}` and `{most}` stand for numbers.
         pub(crate) said: &'static str;
@@ -167,7 +167,7 @@ impl Param {
         Self { default, ..self }
     }
 
-    /// Names in results show it whatever its value is.
+    /// Names in results show it with any value.
     pub const fn always_shown(self) -> Self {
         Self { shown: Shown::Always, ..self }
     }
@@ -182,8 +182,8 @@ impl Param {
         Self { shown: Shown::Together, ..self }
     }
 
-    /// Images are older than it, and leave it out where it is the default. Without the parts that have it it is that, and
-    /// what `only` says is wrong with anything else.
+    /// Images are older than it, and leave it out where it is the default. Without the parts that have it it has its
+    /// default, and `only` is the error of any other value.
     pub(crate) const fn younger(self, only: &'static str) -> Self {
         Self { younger: Some(only), ..self }
     }
@@ -244,7 +244,7 @@ impl Param {
         self.shown == Shown::First
     }
 
-    /// As names in results have it, `looks=4`; none where they do not. `changed` is whether any parameter of its part is.
+    /// As names in results have it, `looks=4`; none where they do not. `changed`: some parameter of its part is.
     pub(crate) fn shown(&self, numbers: &[u32], changed: bool) -> Option<String> {
         let is_shown = match self.shown {
             Shown::First | Shown::Always => true,
@@ -276,7 +276,7 @@ impl Param {
         self.filled(&right)
     }
 
-    /// What it can be, as lists of parameters have it.
+    /// Its possible values, as lists of parameters have them.
     pub(crate) fn values(&self) -> String {
         match self.domain {
             Domain::Words(_) => self.range(),
@@ -285,7 +285,7 @@ impl Param {
         }
     }
 
-    /// What it can be.
+    /// Its possible values.
     pub(super) fn range(&self) -> String {
         let (_, unit) = self.units();
         let range = match self.domain {
@@ -299,7 +299,7 @@ impl Param {
         self.filled(&range)
     }
 
-    /// What is counted, as it stands behind "a number" and behind a number.
+    /// The unit, as it stands behind "a number" and behind a number.
     fn units(&self) -> (String, String) {
         match self.unit {
             "" => Default::default(),
@@ -332,7 +332,7 @@ impl Param {
         }
     }
 
-    /// What is said where no part has it that is there: `owners` are those that would, of this family.
+    /// The error where no part has it that is there: `owners` are those that would, of this family.
     pub(crate) fn only(&self, family: &str, owners: &[&str]) -> String {
         let (parts, have) = if owners.len() == 1 { ("part", "has it") } else { ("parts", "have it") };
         let does = if self.does.is_empty() { have } else { self.does };

@@ -1,4 +1,4 @@
-//! The parts and parameters of a family, in rows: what can be done with them by name.
+//! The parts and parameters of a family, in rows: the operations on them by name.
 
 use super::chosen::{Numbers, Spec};
 use super::param::{Param, Parameter, either};
@@ -11,13 +11,13 @@ use alloc::vec::Vec;
 pub(crate) enum Row<P: 'static> {
     /// One of this crate alone.
     Own(Own<P>),
-    /// A part that anybody may bring along, with its own parameters.
+    /// A part that may come from another crate, with its own parameters.
     Open(Open<P>),
 }
 
 /// A part or parameter of this crate alone.
 pub(crate) struct Own<P> {
-    /// What it says of itself.
+    /// Its statement of itself.
     pub(crate) param: Param,
     /// Where its value is; nowhere without the part that it needs.
     at: At<P>,
@@ -28,7 +28,7 @@ pub(crate) struct Own<P> {
 /// Where the value of the parameter of this name is.
 type At<P> = for<'a> fn(&'a mut P, &str) -> Option<&'a mut dyn Value>;
 
-/// A part that anybody may bring along.
+/// A part that may come from another crate.
 pub(crate) struct Open<P> {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
@@ -69,7 +69,7 @@ impl<P: Copy> Row<P> {
         T::PARAMS.iter().map(move |(_, param)| Self::own(*param, Some(needs), at))
     }
 
-    /// What is listed of it.
+    /// Its entry in lists.
     pub(crate) fn parameters(&self) -> Vec<Parameter> {
         let open = match self {
             Self::Own(Own { param, needs, .. }) => {
@@ -129,7 +129,7 @@ impl<P: Copy> Row<P> {
     pub(crate) fn set(&self, parts: &mut P, name: &str, text: &str, follows: fn(&mut P)) -> Result<(), Refused> {
         match self {
             Self::Own(Own { param, at, .. }) => {
-                // Which part has it is said before what is wrong with the value.
+                // Which part has it is reported before an error of the value.
                 let value = at(parts, name).ok_or(Refused::Needs)?;
                 let mut number = [0];
                 param.read(text, &mut number).map_err(Refused::Value)?;
@@ -158,7 +158,7 @@ impl<P: Copy> Row<P> {
 }
 
 impl<P> Open<P> {
-    /// The parts that have a parameter of this name, and what it is.
+    /// The parts that have a parameter of this name, and its description.
     fn owners(&self, name: &str) -> (Vec<&'static str>, Option<&'static Param>) {
         let all = (self.all)();
         let has = |spec: &&'static Spec| Some((spec.name, spec.params.iter().find(|param| param.name == name)?));

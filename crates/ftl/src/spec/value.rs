@@ -1,5 +1,5 @@
-//! Values of parts as numbers, and the forms in which parts of this crate are stated: an enum of words, a part, and a group of
-//! parameters. Each states a type; by the same words its documentation, its defaults, and its parameters.
+//! Values of parts as numbers, and the forms in which parts of this crate are stated: an enum of words, a part, and a
+//! group of parameters. Each states a type; by the same words its documentation, its defaults, and its parameters.
 
 use super::param::Param;
 use alloc::string::String;
@@ -31,7 +31,7 @@ impl Value for bool {
     }
 }
 
-/// What has parameters.
+/// A thing with parameters.
 pub(crate) trait Stated: Copy {
     /// Each, and which forms have it.
     const PARAMS: &'static [(&'static [&'static str], Param)];
@@ -52,14 +52,14 @@ pub(crate) trait Stated: Copy {
     }
 }
 
-/// What is needed of another part: its name, and those that it can be.
+/// A need of another part: its name, and the values that fulfil it.
 pub(crate) type Requirement = (&'static str, &'static [&'static str]);
 
 /// A part.
 pub(crate) trait Part: Stated + Value + 'static {
     /// Which of its forms there is, as a parameter.
     const ITSELF: Param;
-    /// What it needs itself.
+    /// Its own needs.
     const NEEDS: Option<Requirement>;
 
     /// Where its value is, or that of its parameter called `name`.
@@ -88,8 +88,9 @@ macro_rules! param {
     };
 }
 
-/// An enum: `Type "what it is" { Variant "word" "what it is" { field: Type "what it is" = (default); … } … }`. A field may be
-/// a parameter instead, with `[name, how it is made]` in the place of its default, and a variant may have a group of them.
+/// An enum: `Type "what it is" { Variant "word" "what it is" { field: Type "what it is" = (default); … } … }`. A field
+/// may be a parameter instead, with `[name, how it is made]` in the place of its default. A variant may have a group of
+/// them.
 macro_rules! values {
     ($type:ident $about:literal { $($variant:ident $word:literal $what:literal $(($group:ident))? $({ $(
         $field:ident: $kind:ident $means:literal $(= ($default:expr))?
@@ -104,7 +105,7 @@ macro_rules! values {
             pub(crate) const ALL: &'static [Self] = &[$(Self::$variant $(($group::DEFAULT))? $({ $($field:
                 $($default)? $($crate::spec::value_of!($kind, $crate::spec::param!($key $means $make $args $($with $value)*).default))?
             ),* })?),*];
-            /// Their words, and what they are.
+            /// Their words, and their descriptions.
             pub(crate) const EACH: (&'static [&'static str], &'static [&'static str]) = (&[$($word),*], &[$($what),*]);
 
             /// Its name.
@@ -138,7 +139,7 @@ macro_rules! values {
     };
 }
 
-/// A part, which is such an enum: `"name" "what it is"; Type …`. What it needs itself stands in brackets behind what it is.
+/// A part, which is such an enum: `"name" "what it is"; Type …`. Its own needs stand in brackets behind that.
 macro_rules! part {
     ($name:literal $about:literal $([$need:expr])? $(.$also:ident($text:literal))?; $type:ident $($stated:tt)*) => {
         $crate::spec::values!($type $($stated)*);

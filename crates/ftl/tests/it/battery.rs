@@ -1,5 +1,6 @@
-//! What a drive with a battery promises for cuts that it is told of: how many programs that takes, also where some of
-//! them fail, and what comes back.
+//! The promises of a drive with a battery for announced cuts.
+//!
+//! How many programs do they take, also where some of them fail, and what comes back?
 
 use crate::common::{Host, Plug, Step, chips, config, most_pages_of, scaled, small};
 use phelsuma_ftl::FtlError;
@@ -94,8 +95,8 @@ fn a_full_drive_can_pay_for_programs_that_fail_on_battery() {
     }
 }
 
-/// A drive that can gain no space takes trims from its reserve, one translation page for each however small. What the
-/// battery needs stays.
+/// A drive that can gain no space takes trims from its reserve, one translation page for each however small. The blocks
+/// that the battery needs stay.
 #[test]
 fn trims_on_a_drive_that_is_full_leave_the_battery_what_it_needs() {
     let geometry = small(32, 160, 1, 1);
@@ -182,7 +183,7 @@ fn a_translation_page_that_went_bad_while_the_power_was_off_brings_nothing_old_b
                 plug.replace(sim);
             })
             .unwrap();
-            // What the rest of the table maps is there.
+            // The pages of the rest of the table are there.
             assert!((1..=bad * ENTRIES).contains(&host.unreadable()));
             go_on(&mut host, &mut rng, round);
         }
@@ -201,7 +202,7 @@ fn a_translation_page_that_can_not_say_whose_it_was_lets_no_older_one_win() {
             host.cut_and_damage(|plug| {
                 let geometry = *plug.geometry();
                 let mut pages = some_newest(plug, round % 3);
-                // The last page of a block may be what a program left that failed.
+                // The last page of a block may be one that a failed program left.
                 pages.retain(|page| {
                     let next = Page(page.0 + 1);
                     let is_in_block = geometry.block_of(next) == geometry.block_of(*page);
@@ -212,7 +213,7 @@ fn a_translation_page_that_can_not_say_whose_it_was_lets_no_older_one_win() {
             })
             .unwrap();
             unreadable += host.unreadable();
-            // Until nothing is left of the bad page and what was before it, without a word about what is lost.
+            // Until nothing is left of the bad page and of the page before it, without a record of the lost entries.
             for n in 0..5_000 {
                 host.write(n % 64, 1, false).unwrap();
             }
@@ -259,7 +260,7 @@ fn a_translation_page_that_is_lost_in_a_collection_lets_no_older_one_win_after_a
                 host.write(page, 1, false).unwrap();
             }
             host.compare_or_unreadable();
-            // What is bad still has not been met by a collection.
+            // A page that is bad still has not been met by a collection.
             host.plug.spoiled.clear();
             go_on(&mut host, &mut rng, round);
         }

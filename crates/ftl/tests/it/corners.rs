@@ -1,5 +1,6 @@
-//! Where the papers' own rules lose data or get stuck, without any power cut: with each repair the drive does not go wrong;
-//! and with mutants (`make mutants`) each is taken away again, and it does.
+//! Cases in which the papers' own rules lose data or get stuck, without any power cut.
+//!
+//! With each repair the drive does not go wrong. With mutants (`make mutants`) each is taken away again, and it does.
 
 use crate::common::{Host, Step, chips, composition, most_pages_of, scaled, small};
 use phelsuma_ftl::{Composition, Config, FtlError};
@@ -20,7 +21,7 @@ fn geckoftl(parameters: &[(&str, &str)]) -> Composition {
     composition(&[&parts, parameters].concat())
 }
 
-/// What a test changes of an FTL.
+/// A test's changes of an FTL.
 type Prepare<'a> = &'a dyn Fn(&mut Config);
 
 const AS_IT_IS: Prepare<'static> = &|_| {};
@@ -31,12 +32,12 @@ fn drive(composition: Composition, geometry: Geometry, logical_pages: u32, prepa
     Host::new(chips(geometry), config, 1)
 }
 
-/// Random requests, programs failing now and then, and everything read and checked in between. Panics at what is wrong.
+/// Random requests, programs failing now and then, and everything read and checked in between. Panics at an error.
 fn work(host: &mut Host, failing_programs: bool, seed: u64) -> Result<(), FtlError> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let pages = host.logical_pages();
     if failing_programs {
-        // Early, while there is no need to collect: what the failed program left lies there for long.
+        // Early, while there is no need to collect: the failed program's remains lie there for long.
         let mut sim = host.plug.copy();
         sim.break_at_program(Block(9));
         host.plug.replace(sim);

@@ -116,7 +116,7 @@ fn drives_that_level_wear_survive_a_storm_of_cuts() {
 fn drives_that_count_a_sample_survive_a_storm_of_cuts() {
     for preset in ["page+sample", "pl-greedy+sample", "lazyftl+sample", "geckoftl+sample", "geckoftl+sample+wear"] {
         for (geometry, share) in [(small(32, 40, 1, 1), 0.8), (small(32, 40, 1, 1), 1.0), (small(16, 80, 2, 2), 1.0)] {
-            // Between the rarer ones the sample is no longer what the recovery left.
+            // Between the rarer ones the sample is no longer the one that the recovery left.
             for (operations_max, cuts, seed) in [(6, 300, 6), (2_000, 40, 7)] {
                 storm(&Storm {
                     preset,
@@ -201,7 +201,7 @@ fn four_dies_survive_a_storm_of_cuts_at_all_that_overlaps() {
     storms(small(16, 80, 2, 2), 1.0, true);
 }
 
-/// Cuts chosen each time so that the fewest free blocks are left: what a run of cuts can do at the worst.
+/// Cuts chosen each time so that the fewest free blocks are left: the worst that a run of cuts can do.
 fn worst_cuts(preset: &str, geometry: Geometry, sessions: u32, seed: u64) {
     let logical = most_pages(preset, geometry);
     let mut host = Host::new(chips(geometry), config(preset, logical), seed);
@@ -259,7 +259,7 @@ fn the_worst_cut_each_time_leaves_free_blocks() {
     }
 }
 
-/// What the host does between two cuts: few steps on few pages, so that a failure shrinks to something a person can
+/// The host's actions between two cuts: few steps on few pages, so that a failure shrinks to something a person can
 /// read.
 fn short_step() -> impl Strategy<Value = Step> {
     let place = (0..40u32, 1..4u32);

@@ -40,8 +40,8 @@ fn no_more_entries_are_dirty_than_the_limit_says() {
     }
 }
 
-/// A few pages that are written over and over stay dirty in LazyFTL as the paper has it, and a recovery would have to
-/// scan all that was written meanwhile.
+/// A few pages that are written over and over stay dirty in LazyFTL as the paper has it. A recovery would have to scan
+/// everything that was written meanwhile.
 #[test]
 fn an_entry_that_is_updated_over_and_over_bounds_no_scan() {
     let geometry = small(32, 200, 1, 1);
@@ -56,8 +56,8 @@ fn an_entry_that_is_updated_over_and_over_bounds_no_scan() {
     host.power_back();
     let (_, report) = recover(&mut host.plug, &host.config, host.at).unwrap();
     let scan = report.steps.iter().find(|step| step.name == "pages written last").unwrap();
-    // The pages of 2 D updates since a translation page was written, of the 2 D that its mark may be old, and of the
-    // updates between two marks: in whole blocks.
+    // In whole blocks: the pages of 2 D updates since a translation page was written, and of the 2 D that its mark may
+    // be old. Besides, those of the updates between two marks.
     let blocks = (4 * limit + limit / 8) / 32 + 2;
     assert!(scan.spare_reads <= blocks * 33, "{scan:?}");
 }

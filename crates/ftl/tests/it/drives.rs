@@ -1,4 +1,4 @@
-//! What recovery makes of flash that is no drive, half a drive, or somebody else's.
+//! Recovery of flash that has no drive, half a drive, or a drive of another FTL.
 
 use crate::common::{Host, Plug, Step, chips, config, plugged, small, surviving};
 use phelsuma_ftl::{Config, FtlError, format, recover};

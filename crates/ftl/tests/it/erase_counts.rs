@@ -6,7 +6,7 @@ use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What the first page of each block says, with how often the block was erased since the drive was formatted.
+/// The count in the first page of each block, with how often the block was erased since the drive was formatted.
 fn counts(host: &mut Host, formatted: &[u32]) -> Vec<(u32, u32)> {
     let geometry = *host.plug.geometry();
     let mut counts = Vec::new();

@@ -16,7 +16,7 @@ fn request(first: u32, pages: u32, data: HostData<'_>) -> WriteRequest<'_> {
     WriteRequest { first: LogicalPage(first), pages, data, hint: Hint::None }
 }
 
-/// Every user page on flash: its block, its key, what it holds.
+/// Every user page on flash: its block, its key, its content.
 fn user_pages(nand: &mut Plug) -> Vec<(Block, u32, u64)> {
     let geometry = *nand.geometry();
     let op = Op::new(Time::ZERO, Purpose::Recovery);
@@ -179,7 +179,7 @@ fn on_one_channel_it_is_the_ftl_that_it_is_made_of() {
             (nand.fingerprint(), at, *nand.stats(), report, drive.counters(), ram, drive.shape())
         };
         assert_eq!(run(&named(name)), run(&named(of)), "{name}");
-        // So one comes up as the other.
+        // So one mounts as the other.
         let mut nand = sim();
         format(&mut nand, &named(name), Time::ZERO).unwrap();
         assert!(recover(&mut nand, &named(of), Time::ZERO).is_ok());
@@ -209,7 +209,7 @@ fn off_and_on(host: &mut Host) {
     host.recover().unwrap();
 }
 
-/// Old and new pages of a request side by side, whatever their order.
+/// Old and new pages of a request side by side, in any order.
 #[test]
 fn a_cut_in_the_middle_of_a_request_leaves_each_page_old_or_new() {
     for (ftl, of) in presets() {
@@ -224,7 +224,7 @@ fn a_cut_in_the_middle_of_a_request_leaves_each_page_old_or_new() {
                 host.plug.arm(operations);
                 let _ = host.write(40, 12, false);
                 off_and_on(&mut host);
-                // Each is as it was or as it was to be: the host knows, and goes on with what it was shown.
+                // Each is as it was or as it was to be: the host has read which, and goes on with that.
                 host.compare_all();
                 let new: Vec<bool> = host.read(40, 12).iter().zip(&old).map(|(now, old)| now != old).collect();
                 mixed += u32::from(new.windows(2).any(|pair| pair == [false, true]));
@@ -340,7 +340,7 @@ fn findings_and_looks_have_the_drives_numbers() {
         let mut host = Host::new(chips(geometry), config(ftl, 200), 3);
         host.write(0, 200, false).unwrap();
         host.write(0, 200, false).unwrap();
-        // In pieces whatever their borders, looks are the same.
+        // In pieces with any borders, looks are the same.
         let drive = host.ftl.as_ref().unwrap();
         let mut looks = vec![Default::default(); 129];
         assert!(drive.look_at_blocks(Block(0), &mut looks));
@@ -382,7 +382,7 @@ fn findings_and_looks_have_the_drives_numbers() {
     }
 }
 
-/// A drive of one channel's blocks alone cannot be told from this one by what an instance does.
+/// An instance behaves on a drive of one channel's blocks alone as it does on this one.
 #[test]
 fn ledgers_and_counters_are_sums_by_name() {
     for (ftl, of) in presets() {

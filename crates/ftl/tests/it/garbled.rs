@@ -1,4 +1,4 @@
-//! Metadata that are wrong behind checksums that fit: the drive comes up, is read and looked at, and nobody panics.
+//! Metadata that are wrong behind checksums that fit: the drive mounts, is read and checked, and nothing panics.
 
 use crate::common::{Host, Plug, small};
 use phelsuma_ftl::{HostPage, recover};
@@ -35,8 +35,8 @@ fn last_seq(host: &mut Host) -> u64 {
     kinds.flat_map(|kind| host.plug.pages_of(kind)).map(|(_, spare)| spare.seq).max().unwrap()
 }
 
-/// So many newer versions of the first translation page, with some bytes of each changed. The last is newer than all that
-/// was written, if it `knows_all`; the others are older than what was written since it was synchronized.
+/// So many newer versions of the first translation page, with some bytes of each changed. The last is newer than all
+/// writes, if it `knows_all`. The others are older than the writes since it was synchronized.
 fn write_newer_versions(host: &mut Host, times: u64, knows_all: bool, change: impl Fn(u64, &mut [u8])) {
     let last = last_seq(host);
     let (spare, mut bytes) = newest(host, Kind::Translation, |spare| spare.key == 0);
@@ -56,7 +56,7 @@ fn written(preset: &str) -> Host {
         host.write(n * 7 % 1_000, 1, false).unwrap();
     }
     host.flush().unwrap();
-    // Entries that no translation page knows yet.
+    // Entries that are in no translation page yet.
     host.write(0, 16, false).unwrap();
     host
 }
@@ -72,7 +72,7 @@ fn is_read(host: &Host) {
     assert_eq!(pages, host.logical_pages(), "{}", host.config.name);
 }
 
-/// Drives of which the table says this come up, and are read and looked at.
+/// Drives of which the table says this mount, and are read and checked.
 fn comes_up(times: u64, knows_all: bool, change: impl Fn(u64, &mut [u8])) {
     for preset in ["lazyftl", "ib-ftl", "geckoftl"] {
         let mut host = written(preset);
@@ -88,7 +88,7 @@ fn a_table_that_names_a_page_twice_brings_nobody_down() {
 
 #[test]
 fn a_table_that_names_pages_that_the_drive_has_not_brings_nobody_down() {
-    // The newest version names them, also one that does not know yet where those pages are by now; or one that has been
+    // The newest version names them, also one that does not have their present places yet. Or one does that has been
     // replaced since.
     let none = |bytes: &mut [u8]| bytes[..64].copy_from_slice(&[0x1f; 64]);
     comes_up(1, true, |_, bytes| none(bytes));
@@ -145,6 +145,6 @@ fn a_gecko_page_in_no_order_brings_nobody_down() {
         copies.push((Spare { seq: last + number, ..spare }, bytes));
     }
     program(&mut host, copies);
-    // What each block says is asked for.
+    // What each block holds is queried.
     is_read(&host);
 }

@@ -89,8 +89,8 @@ impl Drive {
     }
 }
 
-/// Four requests of 4 + 4 + 1 + 1 pages. The second is of translation pages 0 and 1, 126 and 127 of the one, 128 and
-/// 129 of the other; the others are of one each: 0, 0 and 2.
+/// Four requests of 4 + 4 + 1 + 1 pages. The second is of translation pages 0 and 1: 126 and 127 of the one, 128 and
+/// 129 of the other. The others are of one each: 0, 0 and 2.
 fn four_requests(drive: &mut Drive) {
     for (first, pages) in [(0, 4), (126, 4), (5, 1), (300, 1)] {
         drive.write(first, pages);
@@ -112,12 +112,12 @@ fn each_method_writes_as_many_translation_pages_as_it_says() {
             assert_eq!(drive.counter(of), written, "{ftl}");
         }
         assert_eq!(drive.counter("dirty_entries"), if written == 0 { 4 + 4 + 1 + 1 } else { 0 }, "{ftl}");
-        // Nothing is dirty with those two, and a scan finds what is.
+        // Nothing is dirty with those two, and a scan finds the dirty ones.
         drive.flush();
         assert_eq!(drive.translation_pages_written(), written, "{ftl}");
     }
-    // What a recovery from translation pages alone is to find, a flush of the host's writes: pages 0, 1 and 2 of the
-    // table.
+    // The entries that a recovery from translation pages alone is to find, a flush of the host's writes: pages 0, 1 and
+    // 2 of the table.
     for ftl in ["dftl-noflush", "dftl-timeout"] {
         let mut drive = Drive::new(ftl, &[("power", "fast")]);
         four_requests(&mut drive);
@@ -180,8 +180,8 @@ fn what_was_not_flushed_is_as_it_was_and_what_was_is_there() {
     }
 }
 
-/// Page 7 is written again and not flushed, and the block that its translation page names is erased and written anew; then
-/// the power is cut. How many entries were found to name what is gone.
+/// Page 7 is written again and not flushed, and the block that its translation page names is erased and written anew.
+/// Then the power is cut. How many dangling entries were found.
 fn page_seven_is_erased(drive: &mut Drive) -> u64 {
     for first in (0..5 * ENTRIES).step_by(16) {
         drive.write(first, 16);
@@ -194,8 +194,8 @@ fn page_seven_is_erased(drive: &mut Drive) -> u64 {
     drive.flush();
     assert!(drive.share_a_block(7, 600));
     drive.write(7, 1);
-    // All that is beside it is written again, until its block is collected. The flushes before victims are released take
-    // along what is dirty of their translation pages: those of the last alone.
+    // All pages beside it are written again, until its block is collected. The flushes before victims are released take
+    // along the dirty entries of their translation pages: those of the last alone.
     for _ in 0..40 {
         for page in 600..615 {
             drive.write(page, 1);
@@ -211,7 +211,8 @@ fn an_entry_that_names_what_was_erased_is_a_read_error_and_never_another_pages_d
     let lost = page_seven_is_erased(&mut drive);
     let unreadable = (600..615).filter(|page| drive.read(*page).is_none()).count();
     assert_eq!((lost, drive.read(7)), (1 + unreadable as u64, None));
-    // What was not written again is as it was: sixteen pages a request, of which the first was the first 1,000.
+    // Pages that were not written again are as they were: sixteen pages a request, of which the first was the first
+    // 1,000.
     for page in (0..600).chain(615..640).filter(|page| *page != 7) {
         assert_eq!(drive.read(page), Some(1_000 * u64::from(page / 16 + 1) + u64::from(page % 16)), "page {page}");
     }
@@ -224,7 +225,7 @@ fn an_entry_that_names_what_was_erased_is_a_read_error_and_never_another_pages_d
     assert_eq!(drive.read(7), Some(tag));
 }
 
-/// A collection moves pages that were flushed long ago; what it has moved is in translation pages when the power fails.
+/// A collection moves pages that were flushed long ago. Their new places are in translation pages when the power fails.
 #[test]
 fn what_a_collection_moves_is_flushed_before_its_victim_is_released() {
     for ftl in ["dftl-noflush", "dftl-timeout", "dftl-page", "dftl-req"] {
@@ -234,7 +235,7 @@ fn what_a_collection_moves_is_flushed_before_its_victim_is_released() {
             tags[page as usize] = drive.write(page, 1);
         }
         drive.flush();
-        // Every other page again: all blocks are half live, and what is live moves.
+        // Every other page again: all blocks are half live, and the live pages move.
         for page in (0..5 * ENTRIES).step_by(2).chain((0..5 * ENTRIES).step_by(4)) {
             drive.write(page, 1);
         }
@@ -264,8 +265,8 @@ fn a_drive_that_loses_what_is_not_flushed_says_so() {
     }
 }
 
-/// What was not flushed when a drive came up from its translation pages is gone for good, and a scan would bring it
-/// back.
+/// Writes that were not flushed when a drive mounted from its translation pages are gone for good, and a scan would
+/// bring them back.
 #[test]
 fn a_drive_keeps_its_kind_of_recovery() {
     let mut drive = Drive::new("dftl-noflush", &[("power", "fast")]);
@@ -275,8 +276,8 @@ fn a_drive_keeps_its_kind_of_recovery() {
     assert!(recover(&mut drive.nand, &drive.config, Time::ZERO).is_err());
 }
 
-/// A request that writes the whole drive over, so that collection uses blocks again that held what it writes over; with
-/// the power cut in the middle, at different operations. Each page is old or new then.
+/// A request that writes the whole drive over, so that collection uses blocks again that held the old data. The power
+/// is cut in the middle, at different operations. Each page is old or new then.
 fn goes_wrong_in_a_long_request(prepare: &dyn Fn(&mut Config)) -> Option<u64> {
     (50..1_200).step_by(50).find(|operations| {
         let mut config = config("dftl-req", 5 * ENTRIES);

@@ -7,8 +7,8 @@ use phelsuma_nand::{Purpose, Time};
 /// Pages of a segment.
 const SEGMENT: u32 = 16;
 
-/// A drive of eight segments, all of them written: seven stand in data blocks, the last one in sequential log blocks. There
-/// is room for one segment of those, and for three random log blocks on each channel.
+/// A drive of eight segments, all of them written: seven stand in data blocks, the last one in sequential log blocks.
+/// There is room for one segment of those, and for three random log blocks on each channel.
 fn filled(settings: &[(&str, &str)]) -> Host {
     filled_as(config("last++", 8 * SEGMENT), settings)
 }
@@ -28,7 +28,7 @@ fn page(logical_block: u32, offset: u32) -> u32 {
     logical_block / 4 * SEGMENT + offset * 4 + logical_block % 4
 }
 
-/// Counters, and what it has cost: pages copied, blocks given back to be erased, map pages written.
+/// Counters, and the cost so far: pages copied, blocks given back to be erased, map pages written.
 fn cost(host: &mut Host, counters: [&str; 3], act: impl FnOnce(&mut Host)) -> ([u64; 3], [u64; 3]) {
     let all = |host: &mut Host| {
         let map_pages = host.plug.sim().stats().of(Purpose::Map).programs;
@@ -49,11 +49,11 @@ const KINDS: [&str; 3] = ["switch_merges", "partial_merges", "full_merges"];
 #[test]
 fn the_segment_of_figure_7_is_merged_in_three_ways_with_one_map_page() {
     let mut host = filled(&[]);
-    // Pages 1 to 13. What the filling has left is switched; there were no data blocks of it before.
+    // Pages 1 to 13. The segment that the filling has left is switched; there were no data blocks of it before.
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(1, 13, true).unwrap());
     assert_eq!((kinds, costs), ([4, 0, 0], [0, 0, 1]));
-    // Channel 0 lacks page 0 at the beginning, channel 1 nothing, channels 2 and 3 lack pages 14 and 15 at the end. Four data
-    // blocks and the log block of channel 0 are given back.
+    // Channel 0 lacks page 0 at the beginning, channel 1 nothing, channels 2 and 3 lack pages 14 and 15 at the end.
+    // Four data blocks and the log block of channel 0 are given back.
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(SEGMENT, 4, true).unwrap());
     assert_eq!((kinds, costs), ([1, 2, 1], [4 + 2, 5, 1]));
 }
@@ -88,8 +88,8 @@ fn several_streams_are_switched_where_there_are_log_blocks_for_them() {
     assert_eq!((kinds, costs), ([4, 0, 0], [0, 4, 1]));
 }
 
-/// Four victims of figure 10, a random log block on each channel, that are associated with six data blocks; other random log
-/// blocks with more each.
+/// Four victims of figure 10, a random log block on each channel, that are associated with six data blocks; other
+/// random log blocks with more each.
 fn figure_10(host: &mut Host) {
     let victims = [
         [page(0, 0), page(0, 1), page(1, 0), page(1, 1)],
@@ -110,8 +110,8 @@ fn the_victims_of_figure_10_are_merged_together() {
     figure_10(&mut host);
     let degrees = ["log_blocks_fully_merged", "associated_logical_blocks", "full_merges"];
     let (degrees, costs) = cost(&mut host, degrees, |host| host.write(page(20, 3), 1, true).unwrap());
-    // Each victim is associated with two data blocks, all with six: 24 pages, 10 blocks. Four at a time are named by one
-    // map page.
+    // Each victim is associated with two data blocks, all with six: 24 pages, 10 blocks. Four at a time are named by
+    // one map page.
     assert_eq!((degrees, costs), ([4, 8, 6], [24, 10, 2]));
     // Now each channel has a free one.
     let (degrees, _) = cost(&mut host, ["last_cold_victims"; 3], |host| {
@@ -130,12 +130,13 @@ fn the_newest_of_a_random_and_a_sequential_log_block_is_read() {
 }
 
 fn written_both_ways(host: &mut Host) {
-    // Corner: section 4.8 looks into random log blocks first. What was written there and then sequentially would be read old.
+    // Corner: section 4.8 looks into random log blocks first. Pages written there and then sequentially would be read
+    // old.
     host.write(5, 1, true).unwrap();
     host.write(0, SEGMENT, true).unwrap();
     host.compare_all();
-    // Corner: the reverse. What was rewritten in a random log block, and is merged from there, would be read old where the
-    // sequential log block's page status table answers before the data block.
+    // Corner: the reverse. A page was rewritten in a random log block, and is merged from there. It would be read old
+    // where the sequential log block's page status table answers before the data block.
     host.write(6, 1, true).unwrap();
     figure_10(host);
     host.write(page(20, 3), 1, true).unwrap();
@@ -213,7 +214,7 @@ fn a_log_block_with_a_copy_that_is_outdated_is_merged_in_full() {
 #[test]
 fn a_recovery_takes_no_log_block_for_complete_that_has_copies_in_it() {
     let mut host = begun_behind(&[]);
-    // Random log blocks take the newest of page 0, and others, so that nothing here may have been in flight.
+    // Random log blocks take the newest of page 0, and others, so that nothing here is suspect.
     host.write(0, 1, true).unwrap();
     (0..24).for_each(|n| host.write(4 * SEGMENT + n, 1, true).unwrap());
     host.restart(|_| ()).unwrap();
@@ -316,10 +317,10 @@ fn what_was_hot_once_leaves_the_hot_partition() {
     let mut host = filled(&[]);
     (0..40).for_each(|n| host.write(40 + n % 4, 1, true).unwrap());
     assert!(host.counter("last_hot_log_blocks") > 0);
-    // Pages that are written once each: where there is nothing dead in the hot partition and it is as large as its share of
-    // the valid pages, it is the one to give a block.
+    // Pages that are written once each. Where there is nothing dead in the hot partition and it is as large as its
+    // share of the valid pages, it gives a block.
     (0..8).for_each(|n| (0..SEGMENT).for_each(|p| host.write((n * SEGMENT + p * 5) % 128, 1, true).unwrap()));
-    // What is left is open: one on each channel.
+    // The blocks that are left are open: one on each channel.
     assert!(host.counter("last_hot_log_blocks") <= 4);
     assert!(host.counter("last_hot_victims") > 0);
     host.compare_all();
@@ -341,8 +342,8 @@ fn of_one_channel(random: u32, settings: &[(&str, &str)]) -> Host {
 
 const FIGURE_11: [&str; 3] = ["last_hot_victims", "last_cold_victims", "full_merges"];
 
-/// Twelve random log blocks. Of the cold partition there are eight dead ones, of the hot one two with a page each of four
-/// logical blocks.
+/// Twelve random log blocks. Of the cold partition there are eight dead ones, of the hot one two with a page each of
+/// four logical blocks.
 fn two_hot_log_blocks() -> Host {
     let mut host = of_one_channel(12, &[("last.background", "none")]);
     (0..5).for_each(|_| (0..8).for_each(|n| host.write(4 * n, 1, true).unwrap()));
@@ -396,15 +397,15 @@ fn figure_11_a_hot_partition_at_its_largest_gives_up_what_is_not_dead() {
 fn a_page_that_the_merge_for_it_evicts_begins_in_the_cold_partition_again() {
     let mut host = two_hot_log_blocks();
     (0..40).for_each(|n| host.write(4 * (n % 20 + 8) + 1 + n / 20, 1, true).unwrap());
-    // The hot partition is at its largest, and what it needs a block for is in its own victim.
+    // The hot partition is at its largest, and the page that it needs a block for is in its own victim.
     let counters = ["last_hot_victims", "last_hot_pages", "last_cold_pages"];
     let (counts, _) = cost(&mut host, counters, |host| host.write(0, 1, true).unwrap());
     assert_eq!(counts, [1, 0, 1]);
 }
 
-/// The log blocks of figures 13 and 14, one channel's: two that foreground merges take, of which one is Z here so that the
-/// merge sequence ID is far enough on; B; then C, D and E, whose merge costs are 2, 3 and 3 when the host is idle. D's has
-/// not become smaller since it was written.
+/// The log blocks of figures 13 and 14, one channel's. Foreground merges take two, of which one is Z here so that the
+/// merge sequence ID is far enough on. Then come B, and C, D and E, whose merge costs are 2, 3 and 3 when the host is
+/// idle. D's has not become smaller since it was written.
 fn figure_14(background: &str) -> Host {
     let mut host = of_one_channel(8, &[("last.background", background), ("last.idle", "5")]);
     let log_blocks = [
@@ -416,8 +417,8 @@ fn figure_14(background: &str) -> Host {
         [48, 52, 56, 60],
         [64, 68, 72, 76],
         [80, 84, 88, 92],
-        // Z is merged for this one, A for the next, in which a page of B and one of E are written again, and B for the last,
-        // with one of C.
+        // Z is merged for this one. A is merged for the next, in which a page of B and one of E are written again. B is
+        // merged for the last, with one of C.
         [96, 100, 104, 108],
         [20, 60, 112, 116],
         [32, 120, 124, 65],
@@ -463,8 +464,9 @@ fn a_recovery_reads_one_page_of_a_log_block_that_has_a_summary() {
         (after.reads - before.reads, after.spare_reads - before.spare_reads)
     };
     let (with, without) = (reads("on"), reads("off"));
-    // Blocks of four pages: three for the host and a summary. Of 30 pages 24 are in eight blocks with one, and two in each of
-    // four others, where a summary is looked for before the last page is read. Without, all are in eight blocks.
+    // Blocks of four pages: three for the host and a summary. Of 30 pages 24 are in eight blocks with one, and two in
+    // each of four others. There a summary is looked for before the last page is read. Without, all are in eight
+    // blocks.
     assert_eq!(without.1 - with.1, (8 - 4) * 4);
     assert_eq!(with.0 - without.0, (8 + 4 * 2) - 8);
 }
@@ -472,7 +474,7 @@ fn a_recovery_reads_one_page_of_a_log_block_that_has_a_summary() {
 #[test]
 fn sequential_log_blocks_are_found_and_become_data_blocks_after_a_power_cut() {
     let mut host = filled(&[]);
-    // So that nothing of the last segment may have been in flight.
+    // So that nothing of the last segment is suspect.
     (0..9).for_each(|n| host.write(n * 3, 1, true).unwrap());
     host.restart(|_| ()).unwrap();
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(SEGMENT, 4, true).unwrap());

@@ -29,7 +29,7 @@ fn used(geometry: Geometry, change: impl Fn(&mut Config)) -> Host {
     host
 }
 
-/// The power fails at rest and is back: how the drive comes up. It is there then, and what it shows was looked at.
+/// The power fails at rest and is back: the report of the mount. The drive is there then, and its pages were checked.
 fn start(host: &mut Host) -> RecoveryReport {
     host.plug.pull(host.at);
     host.power_back();
@@ -99,7 +99,7 @@ fn a_snapshot_tells_of_a_page_that_was_trimmed_and_written_again() {
             host.compare_all();
             host.check();
         }
-        // What is trimmed still, is.
+        // Pages that are still trimmed, are.
         host.write(6, 1, true).unwrap();
         host.flush().unwrap();
         assert!(!is_from_snapshot(&start(&mut host)));
@@ -109,7 +109,7 @@ fn a_snapshot_tells_of_a_page_that_was_trimmed_and_written_again() {
 
 type Asked = fn(&mut Host) -> Result<(), FtlError>;
 
-/// A request, on a drive that was closed and stays in use or has come up from its snapshot, and the next start.
+/// A request, on a drive that was closed and stays in use or has mounted from its snapshot, and the next start.
 fn behind_a_close(config: &dyn Fn(&mut Config), request: Asked) {
     for (geometry, starts) in geometries().into_iter().flat_map(|geometry| [(geometry, false), (geometry, true)]) {
         let mut host = used(geometry, config);
@@ -210,7 +210,7 @@ fn whatever_a_snapshot_says_it_is_believed_or_not_and_nobody_panics() {
     assert!(believed > all / 4 && believed < all, "{believed} of {all} are believed");
 }
 
-/// What comes up without the seal is what comes up with it.
+/// A mount without the seal gives the same as one with it.
 #[test]
 fn a_close_that_is_cut_anywhere_and_what_follows_it_lose_nothing() {
     for geometry in geometries() {

@@ -1,4 +1,4 @@
-//! Wear levelling of LAST++: what it does to erase counts, and that they are known after power cuts.
+//! Wear levelling of LAST++: its effect on erase counts, and that they are there after power cuts.
 
 use crate::common::{Host, below, chips, config, scaled, small};
 use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};

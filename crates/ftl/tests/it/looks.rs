@@ -40,14 +40,14 @@ fn every_block_is_seen_as_what_it_is() {
         };
         let composition = &preset.composition;
         match composition.names()[0].contains("lazy") {
-            // Those of data blocks are not counted: what is in log blocks is at the most all that was written.
+            // Those of data blocks are not counted: log blocks hold at most all that was written.
             _ if composition.page_mapped().is_none() => {
                 assert!((1..=LOGICAL.into()).contains(&live(Kind::User)), "{}: {}", preset.name, live(Kind::User));
                 let of_map = looks.iter().filter(|look| look.kind == Some(Kind::Map));
                 assert!(of_map.map(|look| look.live_pages.unwrap()).sum::<u16>() > 0, "{}", preset.name);
                 assert!(count(&|look| look.state == BlockState::Open) > 0, "{}", preset.name);
             }
-            // Stale pages that nobody has identified count as live.
+            // Unidentified stale pages count as live.
             true => assert!(live(Kind::User) >= LOGICAL.into(), "{}: {}", preset.name, live(Kind::User)),
             false => assert_eq!(live(Kind::User), LOGICAL.into(), "{}", preset.name),
         }

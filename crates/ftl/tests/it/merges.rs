@@ -13,7 +13,7 @@ fn filled(ftl: &str) -> Host {
     host
 }
 
-/// What a merge has cost: pages copied, blocks given back to be erased, map pages written.
+/// The cost of a merge: pages copied, blocks given back to be erased, map pages written.
 fn cost(host: &mut Host, counters: [&str; 3], act: impl FnOnce(&mut Host)) -> ([u64; 3], [u64; 3]) {
     let map_pages = |host: &mut Host| host.plug.sim().stats().of(Purpose::Map).programs;
     let all = |host: &mut Host| {
@@ -57,8 +57,8 @@ fn a_partial_merge_copies_what_is_missing() {
 fn a_full_merge_of_a_log_block_that_two_share_copies_eight_pages_and_erases_three_blocks() {
     // Figure 1(c): the victim holds valid pages of data blocks 0 and 1, another log block some more of them.
     let mut host = filled("fast");
-    // Three random log blocks (the fourth is sequential); none of these pages begins a logical block. The victim will be
-    // the first: pages 1, 2, 5 and 6, of which 2 and 5 are stale by then.
+    // Three random log blocks (the fourth is sequential); none of these pages begins a logical block. The victim will
+    // be the first: pages 1, 2, 5 and 6, of which 2 and 5 are stale by then.
     let writes = [1, 2, 5, 6, 2, 5, 9, 10, 13, 14, 17, 18];
     writes.iter().for_each(|page| host.write(*page, 1, true).unwrap());
     let degrees = ["log_blocks_fully_merged", "associated_logical_blocks", "full_merges"];
@@ -69,8 +69,8 @@ fn a_full_merge_of_a_log_block_that_two_share_copies_eight_pages_and_erases_thre
 
 #[test]
 fn a_sequential_log_block_with_a_newer_version_elsewhere_is_merged_in_full() {
-    // Corner: page 1 stands in the sequential log block and, newer, in a random one. A partial merge would make the old one
-    // the data block's, and the merge version would make the new one stale.
+    // Corner: page 1 stands in the sequential log block and, newer, in a random one. A partial merge would make the old
+    // one the data block's, and the merge version would make the new one stale.
     let mut host = filled("fast");
     for page in [0, 1, 2, 1] {
         host.write(page, 1, true).unwrap();
@@ -83,7 +83,8 @@ fn a_sequential_log_block_with_a_newer_version_elsewhere_is_merged_in_full() {
 fn plain_block_mapping_copies_the_block_that_is_overwritten() {
     let mut host = filled("block");
     host.write(13, 1, true).unwrap();
-    // Page 12 was copied in front; 14 and 15 are copied when the host writes elsewhere, as are 4 to 6 in front of page 7.
+    // Page 12 was copied in front; 14 and 15 are copied when the host writes elsewhere, as are 4 to 6 in front of page
+    // 7.
     let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(7, 1, true).unwrap());
     assert_eq!((kinds, costs), ([0, 1, 0], [2 + 3, 1, 1]));
     // What goes on in ascending order is not copied again.
@@ -125,8 +126,8 @@ fn pages_in_front_of_the_first_written_one_are_no_data() {
     }
 }
 
-/// Resurrection: log block A holds an old version of a page, log block B the newest. B is merged and erased, and the power
-/// fails. Without a merge version what A holds would be the newest that recovery finds.
+/// Resurrection: log block A holds an old version of a page, log block B the newest. B is merged and erased, and the
+/// power fails. Without a merge version a recovery would take A's version for the newest.
 #[test]
 fn an_old_version_in_another_log_block_does_not_come_back() {
     let mut host = filled("fast");
@@ -138,7 +139,8 @@ fn an_old_version_in_another_log_block_does_not_come_back() {
         host.compare_all();
         host.check();
     }
-    // Sequential: an old version of 1 in a random log block, a newer one in the sequential, which becomes the data block.
+    // Sequential: an old version of 1 in a random log block, a newer one in the sequential, which becomes the data
+    // block.
     host.write(1, 1, true).unwrap();
     (0..4).for_each(|page| host.write(page, 1, true).unwrap());
     host.write(8, 1, true).unwrap();
@@ -148,7 +150,7 @@ fn an_old_version_in_another_log_block_does_not_come_back() {
 }
 
 /// Page 11 stands in a log block with pages of another logical block, and is certain by the next start. It is written
-/// again to a log block of its own, and that program is cut so that it reads well until the power fails once more. So it
+/// again to a log block of its own. That program is cut so that it reads well until the power fails once more. So it
 /// does, in the recovery; and again in the next one. The older page counts then, in the older log block.
 fn written_again_and_cut_thrice(config: Config, dies: u32, operations: [u64; 3]) {
     let mut host = Host::new(chips(small(16, 40 + 16 * u64::from(dies), 1, dies)), config, 1);

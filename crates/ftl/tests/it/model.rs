@@ -1,5 +1,4 @@
-//! Every preset against a plain map from logical page to what was written there: random requests and power cuts between
-//! them.
+//! Every preset against a plain map of the host's writes, with random requests and power cuts between them.
 
 use crate::common::{Host, Step, chips, config, large_enough, most_pages, scaled, small, surviving};
 use proptest::prelude::*;
@@ -17,7 +16,7 @@ struct Wish {
 }
 
 fn wish() -> impl Strategy<Value = Wish> {
-    // Often the same few pages: what is written once only tells little.
+    // Often the same few pages: a page that is written once only shows little.
     let first = prop_oneof![2 => 0..12u32, 3 => any::<u32>()];
     let pages = prop_oneof![3 => Just(1u32), 1 => 1..40u32];
     let step = prop_oneof![

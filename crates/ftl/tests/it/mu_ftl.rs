@@ -1,4 +1,4 @@
-//! µ-FTL by hand: what becomes of extents, of what is stale, of partitions, and of a tree that goes bad.
+//! µ-FTL by hand: the fate of extents, stale pages and partitions, and of a tree that goes bad.
 
 use crate::common::{Host, chips, config, plugged, small};
 use phelsuma_ftl::FtlError;
@@ -53,7 +53,7 @@ fn extents_are_cut_in_each_of_the_four_ways() {
     assert_eq!(cases(&host), [0; 4]);
     host.write(10, 4, true).unwrap();
     assert_eq!(cases(&host), [0, 1, 0, 0]);
-    // What is left of the first extent is 0 to 9 and 14 to 31.
+    // The rest of the first extent is 0 to 9 and 14 to 31.
     host.write(28, 8, true).unwrap();
     assert_eq!(cases(&host), [0, 1, 1, 1]);
     host.write(10, 4, true).unwrap();
@@ -138,7 +138,7 @@ fn invalid_extents_leave_the_cache_when_it_is_full_and_when_their_bucket_has_a_v
     host.write(130, 2, true).unwrap();
     assert_eq!((host.counter("invalid_extents"), host.counter("bitmap_cache_flushes")), (1, 1));
     assert_eq!(host.counter("invalid_extents_flushed"), 4);
-    // An entry for each of four blocks; of the fifth the cache alone knows.
+    // An entry for each of four blocks; the fifth is in the cache alone.
     assert_eq!((host.counter("bitmap_entries"), host.counter("partly_stale_blocks")), (4, 5));
     look_at_all(&mut host);
     while host.counter("collections") == 0 {
@@ -152,7 +152,7 @@ fn what_is_trimmed_page_by_page_gathers_in_extents_also_over_a_cut() {
     let mut host = filled(&[]);
     (0..PAGES).for_each(|page| host.trim(page, 1).unwrap());
     host.flush().unwrap();
-    // Five, and what is stale in twenty blocks: a leaf holds twice as many.
+    // Five, and the stale pages in twenty blocks: a leaf holds twice as many.
     assert_eq!(host.counter("mu_tree_height"), 1);
     host.cut_and_damage(|_| ()).unwrap();
     assert_eq!(host.counter("mu_tree_height"), 1);
@@ -219,7 +219,7 @@ fn without_caches_each_update_of_the_tree_is_programmed_once_and_each_split() {
     assert!(cached.counter("mu_tree_programs") < programs / 2);
 }
 
-/// What a collection moves leaves as many stale pages of the tree behind the blocks that are written first.
+/// The pages that a collection moves leave as many stale pages of the tree behind the blocks that are written first.
 #[test]
 fn collections_in_the_order_of_writing_come_to_an_end() {
     let geometry = phelsuma_nand::Geometry::new(4096, 128, 128, 1, 1).unwrap();
@@ -237,7 +237,7 @@ fn a_drive_has_no_more_pages_than_its_tree_has_room_for_however_they_come() {
     let geometry = small(32, 1600, 1, 1);
     let format = |pages| phelsuma_ftl::format(&mut plugged(geometry), &config("mu-ftl", pages), Time::ZERO).map(drop);
     let Err(FtlError::DoesNotFit { usable_pages, .. }) = format(3_000) else { panic!("a tree of pages of 512 bytes") };
-    // Half-full nodes of 15, 7 and 3 entries below a root of 7, and an entry for what is stale in each block.
+    // Half-full nodes of 15, 7 and 3 entries below a root of 7, and an entry for the stale pages of each block.
     assert_eq!(usable_pages, 15 * 7 * 3 * 6 - 1600);
     assert!(matches!(format(usable_pages as u32 + 1), Err(FtlError::DoesNotFit { .. })));
     format(usable_pages as u32).unwrap();

@@ -1,4 +1,4 @@
-//! The µ-Tree by itself, held against a `BTreeMap`: what it answers, what it costs, and what it survives.
+//! The µ-Tree by itself, compared with a `BTreeMap`: its answers, its costs, and the cuts that it survives.
 
 use super::common::Plug;
 use phelsuma_ftl::mu_tree::{FlashMap, FlashMapCaches, FlashMapError, Layout, MuTree, PageStore, PlainTree, TreeError};
@@ -236,8 +236,8 @@ fn a_plain_tree_programs_a_page_for_each_of_its_levels() {
     assert!(programs as f64 > 2.0 * micro.counts().programs as f64, "{programs} and {:?}", micro.counts());
 }
 
-/// Found by the soak: a collection looks at stale pages, which the read cache then held in place of what was written there
-/// next.
+/// Found by the soak: a collection looks at stale pages. The read cache then held them in place of the pages written
+/// there next.
 #[test]
 fn a_page_that_was_looked_at_when_it_was_stale_is_not_taken_for_the_next_one_there() {
     /// Two pages, written over in turn as if they had been erased.
@@ -310,7 +310,7 @@ fn storm(seed: u64, caches: FlashMapCaches, cuts: u32) {
     let (mut nand, blocks) = flash(seed);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut map = FlashMap::format(&mut nand, &blocks, caches).unwrap();
-    // What is durable, and what may be by now.
+    // The durable records, and those that may be by now.
     let (mut durable, mut states) = (BTreeMap::new(), Vec::new());
     for cut in 0..cuts {
         nand.arm(u64::from(rng.next_u32() % 60));

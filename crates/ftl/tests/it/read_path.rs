@@ -6,7 +6,8 @@ use crate::common::plugged;
 use phelsuma_ftl::{Config, Hint, HostData, HostPage, Preset, WriteRequest, format};
 use phelsuma_nand::{Geometry, LogicalPage, Purpose, Time};
 
-/// The drive writes until a collection is due, and every entry is cached: reading collects nothing and looks nothing up.
+/// The drive writes until a collection is due, and every entry is cached: reading collects nothing and looks nothing
+/// up.
 #[test]
 fn a_read_whose_entry_is_cached_reads_its_page_and_nothing_else() {
     let geometry = Geometry::new(512, 16, 256, 1, 1).unwrap();

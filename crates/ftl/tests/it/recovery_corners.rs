@@ -1,6 +1,9 @@
-//! Where the rules of recovery that the GeckoFTL paper gives, of its own FTL and of IB-FTL, lose data or get stuck: with
-//! each repair no run of power cuts goes wrong; and with mutants (`make mutants`) each is taken away again, and some run
-//! does. That part-filled blocks do not pile up is in `cut_storm.rs`, where cuts are chosen so that the fewest free blocks
+//! Cases in which the GeckoFTL paper's rules of recovery, of its own FTL and of IB-FTL, lose data or get stuck.
+//!
+//! With each repair no run of power cuts goes wrong. With mutants (`make mutants`) each is taken away again, and some
+//! run does.
+//!
+//! That part-filled blocks do not pile up is in `cut_storm.rs`, where cuts are chosen so that the fewest free blocks
 //! are left.
 
 use crate::common::{Host, Step, below, chips, most_pages_of, small};
@@ -10,7 +13,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What the host does between power cuts.
+/// The host's actions between power cuts.
 #[derive(Clone, Copy, Debug)]
 enum Habit {
     /// Anything.
@@ -62,7 +65,7 @@ fn step(habit: Habit, n: u32, pages: u32, rng: &mut Xoshiro256PlusPlus) -> Step 
     }
 }
 
-/// Power cuts on one drive, until it goes wrong or there were enough. Panics at what is wrong.
+/// Power cuts on one drive, until it goes wrong or there were enough. Panics at an error.
 fn suffer(ftl: &str, cuts: Cuts, prepare: &dyn Fn(&mut Config), seed: u64) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut host = drive(ftl, cuts, prepare, seed);
@@ -99,7 +102,7 @@ fn suffer(ftl: &str, cuts: Cuts, prepare: &dyn Fn(&mut Config), seed: u64) {
     host.check();
 }
 
-/// What is tried, the shortest first.
+/// The runs that are tried, the shortest first.
 fn trials() -> Vec<Cuts> {
     let usual =
         Cuts { habit: Habit::Anything, operations_max: 60, cuts: 150, share: 0.9, placement: "one-stream", cache: 24 };

@@ -1,8 +1,12 @@
-//! Where RAM counts the live pages of a sample of the blocks alone: drives are maps all the same, with every validity
-//! store, the sample and the flash agree, and power cuts leave another sample that is right.
+//! Drives whose RAM counts the live pages of a sample of the blocks alone.
 //!
-//! What is held against the flash is `check`: the live pages of all that is counted, that nothing is left out that must
-//! be counted, that no block is emptier than a member of the sample that is sure to be the emptiest, and the sum.
+//! They are maps all the same, with every validity store; the sample and the flash agree; and power cuts leave another
+//! sample that is right.
+//!
+//! `check` compares these with the flash:
+//! - the live pages of all blocks that are counted, and the sum;
+//! - that nothing is left out that must be counted;
+//! - that no block is emptier than a member of the sample that is sure to be the emptiest.
 
 use crate::common::{
     Host, SAMPLE, Step, chips, composition, config, large_enough, most_pages, most_pages_of, plugged, scaled, small,
@@ -95,8 +99,8 @@ fn a_log_of_stale_pages_is_recovered_too() {
     host.check();
 }
 
-/// The policy may change from one start to the next. What a battery saved of a sample is not enough for one that needs
-/// all counters; what it saved of all is enough for a sample.
+/// The policy may change from one start to the next. The saved counters of a sample are not enough for a policy that
+/// needs all of them. The saved counters of all blocks are enough for a sample.
 #[test]
 fn a_sample_may_begin_and_end_with_any_start() {
     for preset in ["page", "dftl", "mu-ftl-pvb", "lazyftl", "geckoftl"] {
@@ -130,14 +134,14 @@ fn a_sample_may_begin_and_end_with_any_start() {
     }
 }
 
-/// Nothing is left of the advantage of greedy where all of what a sample could hold is new: so all are asked about.
+/// Nothing is left of the advantage of greedy where all that a sample could hold is new: so all are queried.
 #[test]
 fn where_the_sample_has_nothing_to_gain_all_blocks_are_asked_about() {
     let geometry = small(32, 512, 1, 1);
     let mut config = config("page+sample", 10_000);
     config.composition.set("victim.looks", "1").unwrap();
     let mut host = Host::new(chips(geometry), config, 1);
-    // Every second page of a sixteenth of what is written is stale, and nothing else.
+    // Every second page of a sixteenth of the written ones is stale, and nothing else.
     host.overwrite().unwrap();
     for _ in 0..40 {
         for page in (0..600).step_by(2) {
@@ -197,7 +201,7 @@ fn a_sample_takes_as_much_less_ram_as_it_says() {
     }
 }
 
-/// What is counted besides the sample is what is being written, and metadata.
+/// Open blocks and metadata are counted besides the sample.
 #[test]
 fn few_blocks_are_counted_besides_the_sample() {
     let geometry = small(64, 2_048, 1, 1);

@@ -39,7 +39,7 @@ fn work(host: &mut Host, rng: &mut Xoshiro256PlusPlus, steps: u32) {
     }
 }
 
-/// What the battery wrote at the last failure of the power, the seal last.
+/// The pages that the battery wrote at the last failure of the power, the seal last.
 fn saved(host: &mut Host) -> Vec<(Page, Spare)> {
     let mut pages: Vec<(Page, Spare)> =
         [Kind::Bitmap, Kind::Translation].into_iter().flat_map(|kind| host.plug.pages_of(kind)).collect();
@@ -79,7 +79,7 @@ fn a_recovery_reads_what_was_saved_and_not_the_table() {
         }
         host.recover().unwrap();
         host.compare_all();
-        // Reading has filled up the reserve. So another cut, announced to nobody, finds the seal broken, and the table.
+        // Reading has filled up the reserve. So another cut, without warning, finds the seal broken, and the table.
         host.plug.pull(host.at);
         host.power_back();
         host.recover().unwrap();
@@ -166,8 +166,8 @@ fn a_tree_takes_less_ram_than_a_directory() {
     assert!(tree.0 + 13_000 < flat.0, "{tree:?} {flat:?}");
 }
 
-/// A cut that the battery is not told of: nothing is promised for the data, but a drive comes up, or says why not, and
-/// it can be written over.
+/// A cut without warning to the battery: nothing is promised for the data. But a drive mounts, or says why not, and it
+/// can be written over.
 #[test]
 fn a_cut_announced_to_nobody_ends_in_a_drive_that_works() {
     for mut host in hosts() {

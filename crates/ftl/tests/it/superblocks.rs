@@ -1,4 +1,6 @@
-//! Collections of SUPERBLOCK, made by hand on superblocks of four blocks of four pages, with what each costs.
+//! Collections of SUPERBLOCK, made by hand with what each costs.
+//!
+//! Superblocks have four blocks of four pages.
 
 use crate::common::{Host, chips, config, small};
 use phelsuma_nand::{Block, Kind, Nand, Op, Purpose, SpareRead, Time};

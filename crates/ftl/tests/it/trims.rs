@@ -175,9 +175,9 @@ fn many_regions_in_tiny_blocks_do_not_exhaust_the_reserve() {
     host.step(&Step::Cut).unwrap();
 }
 
-/// A page is trimmed, and that is flushed; it is written again, and the power fails meanwhile, in a way that leaves a page
-/// that reads well until it fails again. So it does, in the recovery, after so many programs and erases each. Then the
-/// page is trimmed or new.
+/// A page is trimmed, and that is flushed. It is written again, and the power fails meanwhile, in a way that leaves a
+/// page that reads well until it fails again. So it does, in the recovery, after so many programs and erases each. Then
+/// the page is trimmed or new.
 fn trimmed_written_and_cut_twice(config: Config, dies: u32, operations: (u64, u64)) {
     let geometry = with_metadata(&config.name, small(16, 40 + 16 * u64::from(dies), 1, dies));
     let mut host = Host::new(chips(geometry), config, 1);
@@ -210,8 +210,8 @@ fn a_flushed_trim_stays_where_the_page_written_after_it_turns_bad() {
     }
 }
 
-/// All of a drive is trimmed, a twentieth written on, and all tombstone pages go bad: what was trimmed comes back wherever
-/// it stands. Whether the drive can be written over then. That may need blocks that were kept blank, but not here: the
+/// All of a drive is trimmed, a twentieth written on, and all tombstones go bad: trimmed pages come back wherever they
+/// stand. Whether the drive can be written over then. That may need blocks that were kept blank, but not here: the
 /// laboratory has a drive that does (`BlankKept`, docs/MUTANTS.md).
 fn lose_tombstones(preset: &str, dies: u32) -> Result<(), FtlError> {
     let geometry = with_metadata(preset, small(32, 24 + 32 * u64::from(dies), 1, dies));
@@ -225,7 +225,7 @@ fn lose_tombstones(preset: &str, dies: u32) -> Result<(), FtlError> {
     }
     host.trim(0, logical)?;
     host.flush()?;
-    // Blocks that were free before are written anew, and those that take their place hold what was trimmed.
+    // Blocks that were free before are written anew, and those that take their place hold trimmed pages.
     for _ in 0..physical / 2 {
         host.write(below(&mut rng, u64::from(written_on)) as u32, 1, false)?;
     }

@@ -1,5 +1,7 @@
-//! Pages that can no longer be read, without any power cut: what nobody needs any more costs nothing, and what somebody
-//! needs is a read error for exactly that page until it is written again.
+//! Pages that can no longer be read, without any power cut.
+//!
+//! A page that is no longer needed costs nothing. One that is needed is a read error for exactly that page until it is
+//! written again.
 
 use crate::common::{Host, SAMPLE, Step, below, chips, composition, config, most_pages, most_pages_of, scaled, small};
 use phelsuma_ftl::Config;
@@ -117,8 +119,8 @@ fn a_page_that_can_not_be_read_is_found_behind_a_translation_page_out_of_date() 
     }
 }
 
-/// Translation pages go bad, what they map is overwritten and trimmed, and the drive comes up again: nothing old may come
-/// back.
+/// Translation pages go bad, the pages that they map are overwritten and trimmed, and the drive mounts again: nothing
+/// old may come back.
 fn restarts_with_bad_translation_pages(preset: &str, seed: u64) {
     let geometry = small(32, 200, 1, 1);
     let mut config = config(preset, 0);
@@ -128,7 +130,7 @@ fn restarts_with_bad_translation_pages(preset: &str, seed: u64) {
     let logical_pages = host.logical_pages();
     host.overwrite().unwrap();
     for _ in 0..scaled(6, 60) {
-        // Where a spare area goes bad, the recovery does not know whose it was.
+        // Where a spare area goes bad, the recovery cannot find whose it was.
         let (newest, _) = host.plug.newest_and_older(Kind::Translation);
         for _ in 0..3 {
             host.plug.spoiled_data.insert(newest[below(&mut rng, newest.len() as u64) as usize]);
@@ -193,8 +195,8 @@ fn what_was_lost_in_a_collection_stays_lost_after_a_power_cut() {
     }
 }
 
-/// The table is lost while the drive is full: every block seems to be full of what is live, though nothing is that the
-/// table names.
+/// The table is lost while the drive is full: every block seems to be full of live pages, though the table names none
+/// of them.
 #[test]
 fn a_drive_that_has_lost_its_table_can_be_written() {
     let geometry = small(32, 200, 1, 1);
@@ -217,8 +219,9 @@ fn a_drive_that_has_lost_its_table_can_be_written() {
     }
 }
 
-/// Pages go bad that were written last: of the newest no one else may know yet, and older ones may have told alone that
-/// others are stale. The logical page of a newest one may be anything until it is written again, and no other is touched.
+/// Pages go bad that were written last. The newest may be in no other record yet, and older ones may have been the only
+/// record that others are stale. The logical page of a newest one may be anything until it is written again, and no
+/// other is touched.
 fn spoil_what_was_written_last(preset: &str, pages_per_block: u32, seed: u64) {
     let geometry = small(pages_per_block, 512 / u64::from(pages_per_block), 1, 1);
     let mut config = config(preset, 0);
@@ -279,8 +282,8 @@ mod mutants {
     }
 }
 
-/// Found by the laboratory's defects: an older version of a part of the map was read, and a data block that it names had been
-/// given back since, and was another logical block's.
+/// Found by the laboratory's defects: an older version of a part of the map was read. A data block that it names had
+/// been given back since, and was another logical block's.
 #[test]
 fn an_older_version_of_a_map_page_takes_no_block_that_is_another_s_by_now() {
     let geometry = small(16, 160, 1, 1);
@@ -294,8 +297,8 @@ fn an_older_version_of_a_map_page_takes_no_block_that_is_another_s_by_now() {
             let own = part * per_part..(part + 1) * per_part;
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
             host.overwrite().unwrap();
-            // Blocks that the older version names are given back and taken for other logical blocks, and no page of this part
-            // is written anew.
+            // Blocks that the older version names are given back and taken for other logical blocks, and no page of
+            // this part is written anew.
             for _ in 0..writes {
                 let page = below(&mut rng, u64::from(logical_pages)) as u32;
                 if !own.contains(&page) {

@@ -243,7 +243,8 @@ fn full(preset: &str) -> (Geometry, Config) {
     (geometry, config(preset, most_pages(preset, geometry)))
 }
 
-/// Drives of which so many blocks go bad that most of them are full; then all but the last pages are trimmed, so many at a time.
+/// Drives of which so many blocks go bad that most of them are full. Then all but the last pages are trimmed, so many
+/// at a time.
 fn trimmed_when_full((geometry, config): &(Geometry, Config), at_a_time: u32) {
     let name = &config.name;
     let mut got_full = 0;

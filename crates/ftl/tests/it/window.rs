@@ -26,7 +26,7 @@ fn when_a_program_starts_all_but_the_last_few_before_it_are_done() {
                     at = done;
                 }
             }
-            // What a cut can meet at once: twice the dies, or one on a single die.
+            // The pages that a cut can meet at once: twice the dies, or one on a single die.
             let window = if geometry.dies() == 1 { 1 } else { 2 * geometry.dies() as usize };
             let mut done_before = Time::ZERO;
             let programs = nand.programs.unwrap();

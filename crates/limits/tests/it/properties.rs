@@ -116,8 +116,8 @@ proptest! {
         let uniform = greedy(rho, b).unwrap();
         prop_assert!(uniform <= mixed * (1.0 + 1e-7), "uniform {uniform}, mixed {mixed}");
         prop_assert!(mixed <= f64::from(b) * SLACK);
-        // Not always below: a hot class that dies out before its block is collected lifts some block sizes above
-        // the limit by a tenth of a percent; a simulation confirms it (98.5/9, ratio 0.8, b = 123).
+        // Not always below: a hot class that dies out before its block is collected lifts some block sizes above the
+        // limit by a tenth of a percent. A simulation confirms it (98.5/9, ratio 0.8, b = 123).
         prop_assert!(mixed <= mixed_lru(rho, hot).unwrap() * 1.01);
     }
 

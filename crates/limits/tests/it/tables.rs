@@ -1,7 +1,7 @@
 //! Every analytic figure of the published tables against the computed value.
 //!
-//! The figures here are what others printed, or what was derived by hand from the equations; the models must
-//! come within half a unit of the last printed digit. Where more is allowed, the reason stands beside it.
+//! The figures here were printed by others, or derived by hand from the equations. The models must come within half a
+//! unit of the last printed digit. Where more is allowed, the reason stands beside it.
 
 use phelsuma_limits::gecko_ram::gecko_ram;
 use phelsuma_limits::gecko_recovery::{RecoveryCosts, recovery_seconds};
@@ -88,8 +88,8 @@ fn best_quota_of_two_classes() {
     }
 }
 
-/// Published up to 0.3 % above ours at 90/10. Ours agree with a brute-force simulation of 4,096 blocks within
-/// 0.06 %, so the published ones probably come from a simulation whose reserve was not quite subtracted.
+/// Published up to 0.3 % above ours at 90/10. Ours agree with a brute-force simulation of 4,096 blocks within 0.06 %.
+/// So the published ones probably come from a simulation whose reserve was not quite subtracted.
 #[test]
 fn mixed_greedy_of_two_classes() {
     let rows =
@@ -111,7 +111,7 @@ fn separation_alone_gains_nothing() {
 
 #[test]
 fn the_small_spare_form_of_the_best_quota() {
-    // Against the optimum with large blocks, as the form knows nothing of b.
+    // Against the optimum with large blocks, as b is not in the form.
     for class in ["80/20", "90/10"] {
         for (rho, share) in [(0.95, 0.01), (0.98, 0.003)] {
             let exact = best_quota(rho, 1 << 14, hot(class)).unwrap();
@@ -123,8 +123,8 @@ fn the_small_spare_form_of_the_best_quota() {
     assert!((quota.hot_spare_share - 0.5).abs() < 0.01, "{}", quota.hot_spare_share);
 }
 
-/// Published for greedy at b = 128, where there is no model for more than two classes here (a simulation of 2^18
-/// physical pages gives the same figures); the limit of large blocks lies above, by a tenth at most.
+/// Published for greedy at b = 128, where there is no model for more than two classes here. (A simulation of 2^18
+/// physical pages gives the same figures.) The limit of large blocks lies above, by a tenth at most.
 #[test]
 fn zipf_mixed_in_the_same_blocks() {
     for (rho, published) in [(0.70, 2.70), (0.80, 3.93), (0.90, 7.41), (0.95, 13.7)] {

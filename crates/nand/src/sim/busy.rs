@@ -1,4 +1,4 @@
-//! Who is busy until when: dies work on one operation at a time, channels move one page at a time.
+//! Busy times: dies work on one operation at a time, channels move one page at a time.
 
 use crate::{ChannelStats, Geometry, Op, Purpose, Time, Timing};
 use alloc::vec;

@@ -1,11 +1,17 @@
 //! Spare areas of a whole drive as columns: nine or ten bytes a page instead of thirty-two.
 //!
-//! Key and version are four bytes a page each, the version against a base per block. Kind and stream are the block's.
-//! Program order costs nothing where a block's pages were programmed one after the other, a byte a page once some
-//! block's were not (the gap to the page before), and four bytes a page in blocks that stayed open for long. The FTL's
-//! own word is the block's where only its first page has one, and otherwise four bytes a page in such blocks. Pages that an
-//! ascending program has passed over are a bit each. A page that does not fit these columns is *odd* and held whole,
-//! elsewhere; so are all that follow it in its block.
+//! | field | stored |
+//! | --- | --- |
+//! | key | four bytes a page |
+//! | version | four bytes a page, against a base per block |
+//! | kind, stream | once a block |
+//! | program order | nothing where a block's pages were programmed one after the other |
+//! | | a byte a page once some block's were not: the gap to the page before |
+//! | | four bytes a page in blocks that stayed open for long |
+//! | the FTL's own word | once a block where only its first page has one; otherwise four bytes a page in such blocks |
+//! | passed over by an ascending program | a bit a page |
+//!
+//! A page that does not fit these columns is *odd* and held whole, elsewhere; so are all that follow it in its block.
 
 use crate::{Block, Geometry, Kind, Page, Spare};
 use alloc::boxed::Box;
@@ -60,8 +66,8 @@ pub(crate) struct Columns {
     aux: Vec<u32>,
     /// A bit for each page that was passed over; empty until it is needed.
     left_out: Vec<u64>,
-    /// Of a few blocks, the page whose gaps were summed up last, and their sum: who reads a block from front to back pays
-    /// for each gap once, though he looks elsewhere in between.
+    /// Of a few blocks, the page whose gaps were summed up last, and their sum: who reads a block from front to back
+    /// pays for each gap once, though he looks elsewhere in between.
     summed: [Cell<(u32, u32)>; SUMS],
     pub(crate) blocks: Vec<BlockState>,
 }
@@ -72,7 +78,7 @@ const SUMS: usize = 16;
 
 #[inline]
 fn kind_of(byte: u8) -> Kind {
-    // The columns hold only what was a kind.
+    // Only kinds were put into the columns.
     Kind::from_byte(byte).unwrap_or(Kind::User)
 }
 

@@ -21,7 +21,7 @@ fn below(n: usize, chance: u64) -> usize {
 
 impl SimNand {
     /// The power fails during this program: the page becomes what `fault` says. `seed` chooses where a fault leaves a
-    /// choice. Nothing is counted or timed: nobody was told.
+    /// choice. Nothing is counted or timed: no completion was returned.
     ///
     /// # Errors
     /// As [`Nand::program`]; then nothing has changed.
@@ -138,7 +138,7 @@ impl SimNand {
         let next = u32::from(self.columns.blocks[block.index()].next);
         if index >= next {
             self.leave_out(block, next, index);
-            // The chip promises nothing of the page. Here, in every other block, it reads as what was to be written, as
+            // The chip promises nothing of the page. Here, in every other block, it reads as the data to be written, as
             // if nothing had gone wrong.
             let reads = block.0 % 2 == 1;
             self.put_odd(page, if reads { OddPage::written(content, Some(*spare)) } else { OddPage::Unreadable });

@@ -1,10 +1,10 @@
-//! What becomes of pages that were written, long after and without any power cut.
+//! The decay of written pages, long after and without any power cut.
 
 use super::SimNand;
 use super::odd::OddPage;
 use crate::{Content, Nand, Op, Page, PageRead, Purpose, Spare, Time};
 
-/// What becomes of a page, past what the chip's ECC mends.
+/// The decay of a page, past what the chip's ECC mends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Decay {
     /// The page, data and spare area, reads as uncorrectable.
@@ -12,7 +12,7 @@ pub enum Decay {
     /// A bit of the spare area flips (its number is taken modulo how many there are); the data stay.
     Spare(u32),
     /// A bit of the data flips (its number is taken modulo how many there are), and ECC is content: only our CRC can
-    /// tell.
+    /// show it.
     Data(u64),
 }
 

@@ -1,18 +1,18 @@
-//! What a power cut leaves of the operation that was in flight. Each fault has a name.
+//! Faults: the remains of an operation that was in flight at a power cut. Each fault has a name.
 
 /// What became of a program that the power cut met.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ProgramFault {
     /// Not a cell was touched.
     NotStarted,
-    /// The page is written in full; only nobody was told.
+    /// The page is written in full; only the completion was not returned.
     Unacknowledged,
     /// The page, data and spare, reads as uncorrectable.
     TornSeen,
-    /// The spare area is whole and the chip's ECC is content, yet the data are a prefix or noise: only our CRC can
-    /// tell.
+    /// The spare area is whole and the chip's ECC is content, yet the data are a prefix or noise: only our CRC can show
+    /// it.
     TornUnseen,
-    /// The data are whole; the spare area is not what was written.
+    /// The data are whole; the spare area is not as it was written.
     TornSpare,
     /// The page reads as erased, but is not: programming it without an erase leaves an unreadable page.
     LooksErased,
@@ -55,7 +55,7 @@ impl ProgramFault {
 pub enum EraseFault {
     /// Not a cell was touched.
     NotStarted,
-    /// The block is blank; only nobody was told.
+    /// The block is blank; only the completion was not returned.
     Unacknowledged,
     /// Every page is, by chance, as it was, blank, or uncorrectable.
     PartialMixed,

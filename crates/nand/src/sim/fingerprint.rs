@@ -1,7 +1,7 @@
 //! A running hash of everything on the flash: two chips with equal fingerprints hold the same, but for chance.
 //!
-//! It is the exclusive or of a hash for every page that is not blank and every mark on a block, so it depends on what
-//! is there and not on how it came about.
+//! It is the exclusive or of a hash for every page that is not blank and every mark on a block. So it depends on the
+//! content and not on how that came about.
 
 use crate::{Block, Content, Page, Spare};
 use alloc::vec;
@@ -14,7 +14,7 @@ pub(crate) struct Fingerprint {
     all: u128,
 }
 
-/// What is hashed of a page that is more, or less, than written for good.
+/// The hashed state of a page that is more, or less, than written for good.
 #[derive(Clone, Copy)]
 pub(crate) enum Oddity {
     /// Left out by an ascending program.

@@ -1,8 +1,8 @@
 //! A simulated chip set.
 //!
-//! It keeps every rule of [`Nand`], answers violations with typed errors, keeps time by dies and channels, counts
-//! operations by purpose, lets somebody listen, and can be cut at any operation with any named fault. It knows nothing
-//! of FTLs, and FTLs know nothing of its inside.
+//! It keeps every rule of [`Nand`], answers violations with typed errors, and keeps time by dies and channels. It
+//! counts operations by purpose, has listeners, and can be cut at any operation with any named fault. It does not
+//! depend on FTLs, and FTLs do not depend on its inside.
 //!
 //! Simplified: every page of a chip takes the same time; reads disturb nothing; ECC corrects nothing by itself.
 
@@ -30,7 +30,7 @@ use fingerprint::Fingerprint;
 use odd::OddPage;
 use payload::Payload;
 
-/// What a simulated chip set is made of.
+/// The configuration of a simulated chip set.
 #[derive(Clone, Copy, Debug)]
 pub struct SimConfig {
     /// Its shape.
@@ -67,8 +67,8 @@ pub struct SimNand {
 }
 
 impl Clone for SimNand {
-    /// A copy that goes its own way: same flash, same clocks, same statistics, and nobody listening. Page data are
-    /// shared until erased.
+    /// A copy that goes its own way: same flash, same clocks, same statistics, and no listener. Page data are shared
+    /// until erased.
     fn clone(&self) -> Self {
         Self {
             geometry: self.geometry,
@@ -129,18 +129,18 @@ impl SimNand {
         self.columns.blocks[block.index()].erases
     }
 
-    /// A hash over everything on the flash, if the configuration asked for one. Equal flash gives equal values; wear,
+    /// A hash over everything on the flash, if the configuration has it on. Equal flash gives equal values; wear,
     /// clocks and statistics are not part of it.
     pub fn fingerprint(&self) -> Option<u128> {
         self.fingerprint.as_ref().map(Fingerprint::value)
     }
 
-    /// Keeps no fingerprint from now on: nobody will ask.
+    /// Keeps no fingerprint from now on: it will not be needed.
     pub fn forget_fingerprint(&mut self) {
         self.fingerprint = None;
     }
 
-    /// Lets somebody listen to every operation from now on, or nobody.
+    /// Sets the listener to every operation from now on, or none.
     pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
         self.observer = observer;
     }

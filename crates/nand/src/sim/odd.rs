@@ -1,5 +1,5 @@
-//! Pages that the columns cannot hold: torn, unstable, or unlike their block's others. And those that are left out, which
-//! they can.
+//! Pages that the columns cannot hold: torn, unstable, or unlike their block's others. And those that are left out,
+//! which they can.
 
 use super::SimNand;
 use super::columns::ODD;
@@ -54,7 +54,7 @@ pub(crate) struct Written {
 }
 
 impl OddPage {
-    /// What it adds to the chip's fingerprint.
+    /// Its share in the chip's fingerprint.
     pub(crate) fn hash(&self, page: Page) -> u128 {
         match self {
             Self::LooksErased => fingerprint::odd(page, Oddity::LooksErased),
@@ -142,7 +142,7 @@ impl SimNand {
         self.odd.insert(page.0, odd);
     }
 
-    /// What the page adds to the fingerprint now.
+    /// The page's share in the fingerprint now.
     fn hash_of(&self, page: Page) -> u128 {
         let block = self.geometry.block_of(page);
         if let Some(odd) = self.odd.get(&page.0) {
@@ -158,8 +158,8 @@ impl SimNand {
         fingerprint::written(page, content, &self.columns.spare(&self.geometry, page, crc))
     }
 
-    /// The pages of the block from `next` up to `index` are passed over: blank, and to stay so. Those that are odd already
-    /// are left as they are.
+    /// The pages of the block from `next` up to `index` are passed over: blank, and to stay so. Those that are odd
+    /// already are left as they are.
     #[inline(never)]
     pub(super) fn leave_out(&mut self, block: Block, next: u32, index: u32) {
         for page in (next..index).map(|index| self.geometry.page(block, index)) {

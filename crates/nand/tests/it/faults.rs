@@ -15,7 +15,7 @@ const BYTES: [u8; 512] = {
     bytes
 };
 
-/// Hollow, tagged, bytes, and bytes that are hardly told from blank ones.
+/// Hollow, tagged, bytes, and bytes that are almost blank.
 fn contents() -> [Content<'static>; 6] {
     const ONES: [u8; 512] = [0xff; 512];
     const NEARLY: [u8; 512] = {
@@ -33,7 +33,7 @@ fn contents() -> [Content<'static>; 6] {
     ]
 }
 
-/// A block with two pages, the third met by a power cut; the page, and what it would read as if it were whole.
+/// A block with two pages, the third met by a power cut; the page, and its content if it were whole.
 fn cut(content: Content<'_>, fault: ProgramFault, seed: u64) -> (SimNand, Page, Seen, Spare) {
     let mut nand = chips();
     write(&mut nand, 1, 0, 5).unwrap();

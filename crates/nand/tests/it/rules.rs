@@ -4,7 +4,7 @@ use crate::common::{PAGES, Seen, chips, everything, host, page, see, shape, spar
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Content, EraseError, Nand, Page, PageRead, ProgramError, SimNand, SpareRead};
 
-/// Does something that must be refused, and holds the flash before against the flash after.
+/// Does something that must be refused, and compares the flash before with the flash after.
 fn refused<E: PartialEq + std::fmt::Debug>(
     nand: &mut SimNand,
     expected: E,

@@ -6,7 +6,7 @@ use phelsuma_nand::{Block, CLOCK_MAX, Content, Kind, Nand, Page, SimNand, Spare,
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// What the next program carries, relative to the one before it.
+/// The data of the next program, relative to the one before it.
 #[derive(Clone, Debug)]
 struct Next {
     block: u32,
@@ -220,7 +220,7 @@ proptest! {
             crate::common::write(&mut sorted, *block, *index, *tag).unwrap();
         }
         prop_assert_eq!(straight.fingerprint(), sorted.fingerprint());
-        // One more page tells them apart.
+        // One more page makes them differ.
         let (block, _, tag) = plan[0];
         if per_block[&block] < crate::common::PAGES {
             crate::common::write(&mut sorted, block, per_block[&block], tag).unwrap();

@@ -1,4 +1,4 @@
-//! The drive as bytes: requests of any offset and length, on an FTL that knows whole pages.
+//! The drive as bytes: requests of any offset and length, on an FTL that has whole pages.
 
 use super::plug::{Cut, Flash, PowerFailed};
 use super::{DeviceError, Off, Opened};
@@ -58,11 +58,11 @@ impl Range {
 /// A drive that is read and written in bytes. It owns the flash and the FTL on it, does one request at a time, and
 /// allocates nothing of its own for one.
 ///
-/// Every method takes the moment at which the request arrives, and returns that at which it is done; without a clock
+/// Every method takes the moment at which the request arrives, and returns that at which it is done. Without a clock
 /// that is [`Time::ZERO`] throughout.
 ///
-/// An FTL that panics is treated as one whose power has failed: the device goes off, and what was acknowledged is for
-/// the next recovery to find.
+/// An FTL that panics is treated as one whose power has failed. The device goes off, and the next recovery finds the
+/// acknowledged data.
 pub struct Device<N: Flash> {
     flash: N,
     ftl: Box<dyn Ftl<N>>,
@@ -79,7 +79,7 @@ pub struct Device<N: Flash> {
 }
 
 impl<N: Flash> Device<N> {
-    /// The drive that has come up.
+    /// The drive that has mounted.
     pub fn new(opened: Opened<N>) -> Self {
         let Opened { flash, ftl, battery, .. } = opened;
         let page_bytes = Nand::geometry(&flash).page_bytes() as usize;
@@ -124,7 +124,7 @@ impl<N: Flash> Device<N> {
         &mut self.flash
     }
 
-    /// Pulls the plug for good, in whatever state the drive is; what is left is the flash.
+    /// Pulls the plug for good, in whatever state the drive is; the flash is left.
     pub fn into_flash(mut self) -> N {
         self.flash.switch_off();
         self.flash
@@ -155,7 +155,7 @@ impl<N: Flash> Device<N> {
             match fua {
                 false => Ok(done),
                 true if device.ftl.is_safe_when_flushed() => device.flush_all(done),
-                // The FTL acknowledges what is on flash.
+                // The FTL acknowledges data that are on flash.
                 true => device.sync().map(|()| done),
             }
         })
@@ -212,7 +212,7 @@ impl<N: Flash> Device<N> {
         self.powered(at, |device| device.flush_all(at))
     }
 
-    /// Lets the FTL do a piece of work while nobody asks for anything. Whether there was one.
+    /// Lets the FTL do a piece of work while there are no requests. Whether there was one.
     ///
     /// # Errors
     /// [`DeviceError::Ftl`], [`DeviceError::Off`].
@@ -281,7 +281,7 @@ impl<N: Flash> Device<N> {
         if let Some(off) = &self.off {
             return Err(DeviceError::Off(off.clone()));
         }
-        // What unwinds leaves the FTL in no state to be asked again, and nobody does: the device is off then.
+        // An FTL that has unwound is in no state to be called again, and is not: the device is off then.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             while self.ftl.due().is_some_and(|due| due <= at)
                 && self.ftl.background_step(&mut self.flash, at)? != Step::Nothing
@@ -290,7 +290,7 @@ impl<N: Flash> Device<N> {
         }));
         match outcome {
             Ok(outcome) if self.announced.is_some_and(|operation| self.flash.operations() > operation) => {
-                // The request is done, and may be shown or not: whoever asked hears no more of it.
+                // The request is done, and may be shown or not: the client gets no answer any more.
                 drop(outcome);
                 self.cut(at);
             }
@@ -301,12 +301,12 @@ impl<N: Flash> Device<N> {
         Err(DeviceError::Off(self.off.clone().unwrap_or(Off::Cut(None))))
     }
 
-    /// What has put the flash off.
+    /// The reason why the flash is off.
     fn why_off(&self) -> Off {
         self.flash.failure().map_or(Off::Cut(None), Off::Failed)
     }
 
-    /// The power fails between two requests; a battery saves what RAM alone knows.
+    /// The power fails between two requests; a battery saves the state that is in RAM alone.
     fn cut(&mut self, at: Time) {
         self.off = Some(Off::Cut(None));
         let saved = catch_unwind(AssertUnwindSafe(|| self.ftl.power_fail(&mut self.flash, at)));

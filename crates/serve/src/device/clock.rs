@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub(super) struct Clock {
     begun: Instant,
     base: Time,
-    /// Real over simulated time; none: nobody waits for simulated flash.
+    /// Real over simulated time; none: requests do not wait for simulated flash.
     pub(super) scale: Option<f64>,
 }
 

@@ -22,11 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// While one is waited for, whether the drive is closed is looked at so often.
 const LOOK_UP: Duration = Duration::from_millis(100);
 
-/// So many are heard at a time. Others have to ask again.
+/// So many connections are served at a time. Others have to try again.
 const CLIENTS_MAX: usize = 16;
 
-/// Answers, each on a thread of its own, until the drive is closed and somebody knocks ([`wake`]). Who says nothing is let
-/// go before this returns.
+/// Answers, each on a thread of its own, until the drive is closed and [`wake`] connects. A silent client is let go
+/// before this returns.
 pub fn listen(listener: &UnixListener, served: &Served) {
     let clients = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -42,7 +42,7 @@ pub fn listen(listener: &UnixListener, served: &Served) {
             }
             let clients = &clients;
             let answering = Builder::new().name("control client".into()).spawn_scoped(scope, move || {
-                // Whoever went away does not want the answer.
+                // A client that went away does not need the answer.
                 let _ = answer(&client, served);
                 clients.fetch_sub(1, Ordering::Relaxed);
             });
@@ -58,10 +58,10 @@ pub fn wake(path: &Path) {
     let _ = UnixStream::connect(path);
 }
 
-/// Asks the server whose control socket is at `path`, and gives its answer.
+/// Sends a request to the server whose control socket is at `path`, and gives its answer.
 ///
 /// # Errors
-/// There is nobody, or no answer.
+/// There is no server, or no answer.
 pub fn ask(path: &Path, line: &str) -> io::Result<String> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(PATIENCE * 12))?;
@@ -71,7 +71,7 @@ pub fn ask(path: &Path, line: &str) -> io::Result<String> {
     Ok(answer.trim_end().to_string())
 }
 
-/// Its line, of which the end of what it sends is an end as well.
+/// Its line; the end of the connection is an end of the line as well.
 fn line_of(mut client: &UnixStream, served: &Served) -> io::Result<String> {
     let until = Instant::now() + PATIENCE;
     let mut bytes = Vec::with_capacity(LINE_MAX);

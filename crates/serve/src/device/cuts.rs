@@ -1,4 +1,4 @@
-//! When the power is to be cut, as somebody asks for it in a few words, and what the cuts leave.
+//! When the power is to be cut, as a few words state it, and what the cuts leave.
 
 use super::Cut;
 use phelsuma_drive::lab::Fault;
@@ -11,11 +11,11 @@ use std::str::FromStr;
 /// When the power is cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CutPlan {
-    /// Once: after so many programs and erases; and a seed for what is left to chance. `OPS` or `OPS:SEED`.
+    /// Once: after so many programs and erases; and a seed for choices left to chance. `OPS` or `OPS:SEED`.
     After {
         /// Programs and erases before it.
         operations: u64,
-        /// Seed of what a fault leaves open.
+        /// Seed of the choices that a fault leaves open.
         seed: u64,
     },
     /// Again and again, each time after a number of programs and erases drawn between two: `LEAST..MOST:SEED`.
@@ -63,7 +63,7 @@ impl fmt::Display for CutPlan {
     }
 }
 
-/// What a cut can leave of the operation it meets.
+/// The possible faults of the operation that a cut meets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Faults {
     programs: Vec<ProgramFault>,
@@ -136,7 +136,7 @@ impl Cuts {
         Self { plan, faults, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// After how many operations the plan has the power cut next, and whether the drive comes up again then.
+    /// After how many operations the plan has the power cut next, and whether the drive mounts again then.
     pub(crate) fn next(&mut self) -> Option<(u64, bool)> {
         match self.plan? {
             CutPlan::After { operations, .. } => {
@@ -150,7 +150,7 @@ impl Cuts {
         }
     }
 
-    /// What the next cut leaves. Its operation is for who arms it.
+    /// The fault of the next cut. Its operation is set when it is armed.
     pub(crate) fn fault(&mut self) -> Cut {
         let program = self.random.next_u64() as usize % self.faults.programs.len();
         let erase = self.random.next_u64() as usize % self.faults.erases.len();

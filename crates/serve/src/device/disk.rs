@@ -1,4 +1,4 @@
-//! A drive behind the lock, whatever its flash is: what is done with it while it is on, and how it comes up again.
+//! A drive behind the lock, whatever its flash is: its operations while it is on, and how it mounts again.
 
 use super::look::OfDrive;
 use super::{BlockSeen, Cut, Device, DeviceError, Flash, Off, Open, OpenError};
@@ -20,11 +20,11 @@ pub(super) trait Disk: Send {
     fn off(&self) -> Option<Off>;
     /// What its flash has done since the power came on.
     fn flash(&mut self) -> FlashStats;
-    /// What is to be seen of it; of one that is off, nothing.
+    /// Its visible state; of one that is off, nothing.
     fn look(&mut self) -> OfDrive;
     /// The blocks from `first` on. Whether there is anything to be seen of them.
     fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool;
-    /// The power comes back. When it is ready, and what it says of itself.
+    /// The power comes back. When it is ready, and its description of itself.
     fn power_on(&mut self) -> Result<(Time, String), OpenError>;
 }
 
@@ -42,7 +42,7 @@ pub struct Zeroes {
 /// A drive and where it comes from.
 pub(super) struct Drive<O: Open> {
     pub(super) source: O,
-    /// None while it comes up again, and if it does not.
+    /// None while it mounts again, and if it does not.
     pub(super) device: Option<Device<O::Flash>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a request can end with instead of being done, and what a client is told of it.
+//! The errors with which a request can end, and the error code that a client gets.
 
 use phelsuma_ftl::FtlError;
 use rustix::io::Errno;
@@ -9,11 +9,12 @@ use thiserror::Error;
 /// Why a device answers no more.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Off {
-    /// The power was cut, as somebody had asked; what a battery had to say about it, if it failed.
+    /// The power was cut on request; with a battery's error, if it failed.
     Cut(Option<String>),
     /// The FTL has panicked. Its RAM is not to be believed any more, so this is a power cut to the flash.
     Panicked(String),
-    /// What the flash stands on has failed (a full disk, say): what was acknowledged is there, and nothing is done any more.
+    /// The storage under the flash has failed (a full disk, say). Acknowledged data are there, and nothing is done any
+    /// more.
     Failed(String),
     /// It was closed in good order.
     Closed,
@@ -37,9 +38,9 @@ pub enum DeviceError {
     /// Past the end of the device.
     #[error("bytes {offset} to {end} of a device of {size_bytes}")]
     OutOfRange {
-        /// First byte asked for.
+        /// First requested byte.
         offset: u64,
-        /// The byte after the last one asked for.
+        /// The byte after the last requested one.
         end: u64,
         /// Bytes of the device.
         size_bytes: u64,
@@ -53,7 +54,7 @@ pub enum DeviceError {
     /// The FTL refuses.
     #[error(transparent)]
     Ftl(#[from] FtlError),
-    /// What is below the flash (a file) could not be made safe.
+    /// The storage under the flash (a file) could not be made safe.
     #[error("the flash could not be made safe: {0}")]
     Sync(#[source] io::Error),
     /// Zeroes were to be had quickly, and these would have to be written.
@@ -65,7 +66,7 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
-    /// The number that a client is told.
+    /// The number that a client gets.
     pub fn errno(&self) -> i32 {
         let errno = match self {
             Self::OutOfRange { .. } => Errno::INVAL,

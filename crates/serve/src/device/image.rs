@@ -13,8 +13,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// The flash of an image. Cuts are fault plans of the image; what this adds is that an FTL hears no more once the image
-/// is off: where [`ImageNand`] refuses, this unwinds.
+/// The flash of an image. Cuts are fault plans of the image. Where [`ImageNand`] refuses, this unwinds: so an FTL does
+/// no more once the image is off.
 pub struct ImageFlash {
     nand: ImageNand,
 }
@@ -147,13 +147,13 @@ impl Flash for ImageFlash {
 pub struct ImageDrive {
     /// The file.
     pub path: PathBuf,
-    /// What a flushed write survives.
+    /// The failures that a flushed write survives.
     pub durability: Durability,
 }
 
 impl ImageDrive {
-    /// Whether a drive put together like this can be kept in a file at all: a server may be killed at any time, and what
-    /// it cannot come up from is no drive.
+    /// Whether a drive put together like this can be kept in a file at all. A server may be killed at any time, and a
+    /// drive that cannot mount after that is none.
     ///
     /// # Errors
     /// [`OpenError::Input`]: it survives no power cut, or is an oracle.
@@ -166,16 +166,16 @@ impl ImageDrive {
         })
     }
 
-    /// What cannot be heard of but by whoever serves it.
+    /// An error that only the server's operator gets, with the image's path.
     fn named(&self, error: &dyn std::fmt::Display) -> String {
         format!("{}: {error}", self.path.display())
     }
 
-    /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to the
-    /// FTL; to the image the first is less work.
+    /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to
+    /// the FTL; to the image the first is less work.
     fn open_on(&self, file: AnyStorage) -> Result<Opened<ImageFlash>, OpenError> {
         let wrong = |error: ImageError| match &error {
-            // The file is there: it is the machine that does not do what it should.
+            // The file is there: the machine fails to do its work.
             ImageError::Io { .. } => OpenError::Failed(self.named(&error)),
             _ => OpenError::Input(self.named(&error)),
         };
@@ -184,7 +184,8 @@ impl ImageDrive {
         let nand = ImageNand::open_on(file, self.durability).map_err(wrong)?;
         let about = self.about(&nand);
         let mut flash = ImageFlash::new(nand);
-        // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the server.
+        // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the
+        // server.
         let recovered = catch_unwind(AssertUnwindSafe(|| recover(&mut flash, &config, Time::ZERO)));
         let failed = |what: &dyn std::fmt::Display| Err(OpenError::Failed(self.named(what)));
         match (recovered, flash.failure()) {
@@ -239,7 +240,7 @@ impl Open for ImageDrive {
         self.open_on(Box::new(file))
     }
 
-    /// What the RAM knew of the file is gone. The file stays locked: nobody else is to have it meanwhile.
+    /// The state of the file in RAM is gone. The file stays locked, so that no other process takes it meanwhile.
     fn power_on(&self, flash: ImageFlash) -> Result<Opened<ImageFlash>, OpenError> {
         self.open_on(flash.into_image().into_storage())
     }

@@ -1,6 +1,6 @@
-//! What an onlooker sees of a drive that is being served.
+//! A look at a drive that is being served.
 //!
-//! A look copies what is there and leaves the lock: what is made of it is made elsewhere.
+//! A look copies the state and leaves the lock. It is processed elsewhere.
 
 use phelsuma_ftl::{BlockLook, Counter, GeckoLook};
 use phelsuma_nand::FlashStats;
@@ -13,9 +13,9 @@ use std::time::Duration;
 pub enum State {
     /// It does.
     Serving,
-    /// What was to be written last was refused, for the flash is worn out; it can be read.
+    /// The last write was refused, for the flash is worn out; it can be read.
     ReadOnly,
-    /// Its power was cut, and it comes up again.
+    /// Its power was cut, and it mounts again.
     ComingUp,
     /// It does not answer any more.
     Off,
@@ -64,7 +64,7 @@ impl StateCell {
     }
 }
 
-/// What clients have asked for since the drive is served.
+/// Requests of clients since the drive is served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RequestCounts {
     /// Reads.
@@ -77,7 +77,7 @@ pub struct RequestCounts {
     pub zeroes: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Those of all kinds that failed; what was lost with the power is none of them.
+    /// Those of all kinds that failed; requests that were lost with the power are not among them.
     pub failed: u64,
     /// Bytes that were to be read.
     pub read_bytes: u64,
@@ -107,7 +107,7 @@ impl RequestCounts {
     }
 }
 
-/// What is to be seen of a drive that is on.
+/// The visible state of a drive that is on.
 #[derive(Default)]
 pub(super) struct OfDrive {
     pub(super) flash: FlashStats,
@@ -124,13 +124,13 @@ pub struct Look {
     pub state: State,
     /// How often the power came on.
     pub power_ons: u64,
-    /// What clients have asked for.
+    /// Requests of clients.
     pub requests: RequestCounts,
     /// Requests that were not done, or whose simulated time had not come.
     pub in_progress: u32,
     /// Flash operations by purpose since the power came on; nothing of a drive that is off.
     pub flash: FlashStats,
-    /// What the FTL has counted.
+    /// The FTL's counters.
     pub counters: Vec<Counter>,
     /// Its Logarithmic Gecko, if it has one.
     pub gecko: Option<GeckoLook>,
@@ -139,7 +139,7 @@ pub struct Look {
 /// A block at a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlockSeen {
-    /// What the FTL knows of it.
+    /// The FTL's state of it.
     pub look: BlockLook,
     /// How often it was erased.
     pub erases: u32,

@@ -11,13 +11,13 @@ use phelsuma_nand::{
     SpareRead, Time, Timing,
 };
 
-/// Simulated flash with somebody at the plug.
+/// Simulated flash with a plug.
 pub struct MemoryFlash {
     sim: SimNand,
     operations: u64,
     cut: Option<Cut>,
     off: bool,
-    /// What was done before the power came on.
+    /// The operations before the power came on.
     earlier: FlashStats,
 }
 
@@ -28,7 +28,7 @@ impl MemoryFlash {
         Self { sim, operations: 0, cut: None, off: false, earlier }
     }
 
-    /// The power comes back: cells that only seemed to hold have let go, and nobody is at the plug.
+    /// The power comes back: cells that only seemed to hold have let go, and no cut is planned.
     pub fn power_on(&mut self) {
         self.sim.power_cycle();
         (self.operations, self.cut, self.off) = (0, None, false);
@@ -79,7 +79,7 @@ impl Nand for MemoryFlash {
 
     fn program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<Time, ProgramError> {
         if let Some(cut) = self.begin() {
-            // What the chip refuses changes nothing, and there is nobody left to be told.
+            // An operation that the chip refuses changes nothing, and no caller is left for its error.
             let _ = self.sim.cut_program(page, content, spare, cut.program, cut.seed);
             power_fails();
         }
@@ -136,7 +136,7 @@ impl Flash for MemoryFlash {
     }
 }
 
-/// What a drive in memory is made of.
+/// The configuration of a drive in memory.
 #[derive(Clone, Debug)]
 pub struct MemoryDrive {
     /// The flash's shape.

@@ -1,11 +1,11 @@
-//! What can be served: something that opens as flash with an FTL on it.
+//! Things that can be served: they open as flash with an FTL on it.
 
 use super::Flash;
 use phelsuma_ftl::{Ftl, RecoveryReport};
 use phelsuma_nand::Time;
 use thiserror::Error;
 
-/// A drive that has come up.
+/// A drive that has mounted.
 pub struct Opened<N> {
     /// Its flash.
     pub flash: N,
@@ -17,22 +17,22 @@ pub struct Opened<N> {
     pub battery: bool,
     /// The moment it is ready: requests do not arrive earlier.
     pub ready: Time,
-    /// What it is and how it came up, in one line for whoever serves it.
+    /// Its description and how it mounted, in one line for the server's operator.
     pub about: String,
 }
 
-/// What is to be said where a recovery came to more than its FTL states, which is a defect of the FTL.
+/// The message where a recovery came to more than its FTL states, which is a defect of the FTL.
 pub(crate) fn beyond_its_bound(report: &RecoveryReport) -> &'static str {
     if report.is_within_bound() { "" } else { "; its recovery came to more than its bound" }
 }
 
-/// Why a drive does not come up.
+/// Why a drive does not mount.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum OpenError {
-    /// What was asked for cannot be: wrong usage or input.
+    /// The request cannot be: wrong usage or input.
     #[error("{0}")]
     Input(String),
-    /// It should have come up.
+    /// It should have mounted.
     #[error("{0}")]
     Failed(String),
 }
@@ -42,14 +42,14 @@ pub trait Open {
     /// The flash that it opens as.
     type Flash: Flash;
 
-    /// Makes the drive, or brings it up again with what is on its flash.
+    /// Makes the drive, or mounts the one on its flash.
     ///
     /// # Errors
     /// [`OpenError`].
     fn open(&self) -> Result<Opened<Self::Flash>, OpenError>;
 
-    /// Brings the drive up again after a power cut; `flash` is what was left of it. Where everything is in a file, that
-    /// is opened anew.
+    /// Mounts the drive again after a power cut; `flash` is as the cut left it. Where everything is in a file, that is
+    /// opened anew.
     ///
     /// # Errors
     /// [`OpenError`].

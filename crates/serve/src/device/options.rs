@@ -1,4 +1,4 @@
-//! What a server is told: `KEY=VALUE` words, as nbdkit passes them to a plugin.
+//! The options of a server: `KEY=VALUE` words, as nbdkit passes them to a plugin.
 
 use super::{Faults, MemoryDrive, OpenError, Serving};
 use crate::image::Durability;
@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How long nobody asks for anything before the FTL works for itself, where nothing else is said.
+/// How long there are no requests before the FTL works for itself, by default.
 pub const IDLE_DEFAULT: Duration = Duration::from_millis(100);
 
-/// A drive in memory, as it is asked for.
+/// A drive in memory, as it is requested.
 #[derive(Clone, Debug)]
 pub struct MemoryOptions {
     /// Its shape; `capacity_bytes` is the flash.
@@ -24,7 +24,7 @@ pub struct MemoryOptions {
     pub timing: String,
     /// Seed of everything random in the FTL.
     pub seed: u64,
-    /// What is changed of the FTL, by parameter.
+    /// Changes of the FTL, by parameter.
     pub settings: Vec<(String, String)>,
 }
 
@@ -78,12 +78,12 @@ pub enum Backing {
     Memory(MemoryOptions),
 }
 
-/// Everything that a server is told.
+/// All options of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where the drive is, when that was said.
     pub backing: Option<Backing>,
-    /// What a flushed write survives, of a drive in an image.
+    /// The failures that a flushed write survives, of a drive in an image.
     pub durability: Durability,
     /// Cuts and clock.
     pub serving: Serving,
@@ -93,11 +93,11 @@ pub struct Options {
     pub control: Option<PathBuf>,
     /// The socket that clients connect to, which is removed at the end.
     pub socket: Option<PathBuf>,
-    /// What clients connect to, for whoever looks on.
+    /// The address that clients connect to, for observers.
     pub uri: Option<String>,
     /// Where a page shows the drive at work.
     pub http: Option<SocketAddr>,
-    /// How long nobody asks for anything before the FTL works for itself.
+    /// How long there are no requests before the FTL works for itself.
     pub idle: Duration,
 }
 
@@ -121,7 +121,7 @@ impl Options {
     /// Takes one word in.
     ///
     /// # Errors
-    /// What is wrong with it, in one line.
+    /// Its error, in one line.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "image" => match &self.backing {

@@ -21,13 +21,13 @@ pub struct Cut {
     pub seed: u64,
 }
 
-/// Somebody at the plug of a flash.
+/// The plug of a flash.
 pub trait Plug {
     /// Programs and erases that were begun since the power came on.
     fn operations(&self) -> u64;
 
-    /// The power fails at this operation, or at none. Whoever implements it does to the flash what the fault says when
-    /// the operation comes, is off from then on, and calls [`power_fails`].
+    /// The power fails at this operation, or at none. When the operation comes, an implementation does to the flash
+    /// what the fault says, is off from then on, and calls [`power_fails`].
     fn arm(&mut self, cut: Option<Cut>);
 
     /// The power fails now, with no operation in progress.
@@ -39,11 +39,11 @@ pub trait Plug {
 
 /// Flash that a drive can be served from.
 pub trait Flash: Nand + Plug + Send {
-    /// Makes everything that the flash has acknowledged safe from a crash of the machine it is on: what a client's
-    /// flush asks for. Flash that is gone with the process has nothing to do.
+    /// Makes everything that the flash has acknowledged safe from a crash of the machine it is on, as a client's flush
+    /// requires. Flash that is gone with the process has nothing to do.
     ///
     /// # Errors
-    /// What the machine says; the client's flush fails then.
+    /// The system's error; the client's flush fails then.
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -51,7 +51,7 @@ pub trait Flash: Nand + Plug + Send {
     /// Ends in good order, after the FTL has. Nothing can be done any more.
     ///
     /// # Errors
-    /// What the machine says.
+    /// The system's error.
     fn close(&mut self) -> io::Result<()> {
         self.sync()
     }
@@ -62,7 +62,7 @@ pub trait Flash: Nand + Plug + Send {
     /// How often a block was erased in its life; 0 for one that is not there.
     fn erases_of(&self, block: Block) -> u32;
 
-    /// Why it is off, in one line, where that was not the plug: what it stands on has failed.
+    /// Why it is off, in one line, where that was not the plug: the storage under it has failed.
     fn failure(&self) -> Option<String> {
         None
     }
@@ -71,8 +71,8 @@ pub trait Flash: Nand + Plug + Send {
 /// What unwinds through an FTL when its power fails.
 pub(crate) struct PowerFailed;
 
-/// The power fails in the middle of an operation, and with it whatever the FTL was about to do: unwinds to the device,
-/// without a message. To be called by an armed flash, and by one that cannot go on.
+/// The power fails in the middle of an operation, and ends the FTL's work: unwinds to the device, without a message. To
+/// be called by an armed flash, and by one that cannot go on.
 pub fn power_fails() -> ! {
     resume_unwind(Box::new(PowerFailed))
 }

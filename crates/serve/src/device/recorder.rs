@@ -1,10 +1,11 @@
-//! What clients ask of a drive, as a trace that `phelsuma run --trace` replays: our own CSV, which alone holds time,
-//! trims and flushes.
+//! The requests of a drive's clients, as a trace that `phelsuma run --trace` replays.
 //!
-//! A thread of its own writes it, behind a queue with a bound: where the disk cannot keep up, requests wait, and none
-//! is left out. It goes to the file in pieces that are each complete, compressed for itself, at least every second. So
-//! what there is of the file can be read if this process is killed; only if that happens in the middle of a write does
-//! the last piece end early, and a reader says so after all the others.
+//! It is our own CSV, which alone holds time, trims and flushes.
+//!
+//! A thread of its own writes it, behind a bounded queue. Where the disk cannot keep up, requests wait, and none is
+//! left out. It goes to the file in pieces that are each complete, compressed for itself, at least every second. So the
+//! file can be read as far as it goes if this process is killed. Only if that happens in the middle of a write does the
+//! last piece end early. A reader then says so after all the others.
 
 use super::OpenError;
 use phelsuma_trace::convert::{WriteOptions, Writer};
@@ -70,7 +71,7 @@ struct Outcome {
 }
 
 impl Recorder {
-    /// Begins to record to a file that is not there yet. What goes wrong on the way is told to `log` at once.
+    /// Begins to record to a file that is not there yet. Errors on the way go to `log` at once.
     ///
     /// # Errors
     /// [`OpenError::Input`]: the file is there, or cannot be created.
@@ -102,7 +103,7 @@ impl Recorder {
         }
     }
 
-    /// Writes what is left. How many requests the file holds.
+    /// Writes the rest. How many requests the file holds.
     ///
     /// # Errors
     /// Not all of them are in it.
@@ -123,7 +124,7 @@ impl Recorder {
 fn write(mut trace: Writer<Pieces>, requests: &Receiver<Request>, told: impl Fn(&TraceError)) -> Outcome {
     let mut outcome = Outcome::default();
     let mut flushed = Instant::now();
-    // Of these nobody knows yet whether they have reached the file.
+    // Whether these have reached the file is not known yet.
     let mut in_piece = 0;
     loop {
         let next = requests.recv_timeout(PIECE_AGE.saturating_sub(flushed.elapsed()));

@@ -1,7 +1,7 @@
-//! One drive for all clients: a lock, a clock, a recorder, somebody at the plug, and work for idle times.
+//! One drive for all clients: a lock, a clock, a recorder, a plug, and work for idle times.
 //!
-//! Clients may use several connections at once: there is one [`Device`] behind one lock and nothing that a connection
-//! keeps to itself, so what one has acknowledged all others read, and a flush on any makes it durable.
+//! Clients may use several connections at once. There is one [`Device`] behind one lock, and a connection keeps nothing
+//! to itself. So all connections read what one has acknowledged, and a flush on any makes it durable.
 
 use super::clock::Clock;
 use super::cuts::{CutPlan, Cuts, Faults};
@@ -17,31 +17,31 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Exit code of a server whose power was cut, as somebody had asked.
+/// Exit code of a server whose power was cut on request.
 pub const EXIT_CUT: u8 = 3;
-/// Exit code of a server whose FTL has panicked, or which did not complete what it was asked for.
+/// Exit code of a server whose FTL has panicked, or which did not complete its requests.
 pub const EXIT_FAILED: u8 = 1;
 
-/// What a server does for its drive.
+/// A server's services for its drive.
 pub trait Host: Send + Sync {
-    /// Tells whoever runs the server, in one line.
+    /// Reports to the server's operator, in one line.
     fn log(&self, line: &str);
 
-    /// Drops every connection, without an answer to what was asked on it.
+    /// Drops every connection, without an answer to its requests.
     fn drop_connections(&self);
 
     /// Ends the process, at once.
     fn exit(&self, code: u8);
 }
 
-/// What is behind the lock.
+/// The state behind the lock.
 struct Locked {
     disk: Box<dyn Disk>,
     clock: Clock,
     recorder: Option<Recorder>,
     counts: RequestCounts,
     cuts: Cuts,
-    /// Whether the drive comes up again after the cut that is armed.
+    /// Whether the drive mounts again after the cut that is armed.
     comes_back: bool,
     /// How often the power came on.
     life: u64,
@@ -151,7 +151,7 @@ impl Served {
         &self.name
     }
 
-    /// What it is, in one line.
+    /// Its description, in one line.
     pub fn about(&self) -> &str {
         &self.about
     }
@@ -161,7 +161,7 @@ impl Served {
         self.lock().recorder = Some(recorder);
     }
 
-    /// Somebody connects. While a drive comes up again, this waits.
+    /// A client connects. While a drive mounts again, this waits.
     pub fn connect(&self) -> Connection {
         Connection { life: self.lock().life }
     }
@@ -207,8 +207,8 @@ impl Served {
         })
     }
 
-    /// Makes zeroes; see [`Device::write_zeroes`]. Recorded as what it comes to: a trim of the whole pages and writes
-    /// of what is left at the ends, or a write.
+    /// Makes zeroes; see [`Device::write_zeroes`]. Recorded by its effect: a trim of the whole pages and writes of the
+    /// ends, or a write.
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -232,7 +232,7 @@ impl Served {
         })
     }
 
-    /// The power fails now, or after so many programs and erases; whether the drive comes up again then.
+    /// The power fails now, or after so many programs and erases; whether the drive mounts again then.
     pub fn cut(&self, after: Option<u64>, comes_back: bool) {
         let mut locked = self.lock();
         locked.comes_back = comes_back;
@@ -270,12 +270,12 @@ impl Served {
         )
     }
 
-    /// Whether it serves. Nobody is waited for.
+    /// Whether it serves. This does not wait.
     pub fn state(&self) -> State {
         self.state.get()
     }
 
-    /// What is to be seen of it, without its blocks. The lock is held for the time of copying some counters.
+    /// Its visible state, without its blocks. The lock is held for the time of copying some counters.
     pub fn look(&self) -> Look {
         let mut locked = self.lock();
         let (requests, power_ons, drive) = (locked.counts, locked.life, locked.disk.look());
@@ -285,8 +285,8 @@ impl Served {
         Look { since, state: self.state(), power_ons, requests, in_progress, flash, counters, gecko }
     }
 
-    /// Looks at all blocks. The lock is held for some of them at a time, so what has happened in between is seen of
-    /// some and not of others. Whether there was anything to see: not of a drive that is off, and not of every FTL.
+    /// Looks at all blocks. The lock is held for some of them at a time, so events in between are seen of some and not
+    /// of others. Whether there was anything to see: not of a drive that is off, and not of every FTL.
     pub fn look_at_blocks(&self, out: &mut Vec<BlockSeen>) -> bool {
         out.resize(self.geometry.blocks() as usize, BlockSeen::default());
         let starts = (0..self.geometry.blocks()).step_by(BlockSeen::AT_ONCE);
@@ -295,7 +295,7 @@ impl Served {
             .all(|(first, out)| self.lock().disk.look_at_blocks(Block(first), out))
     }
 
-    /// Does the FTL's background work whenever nobody has asked for anything for so long, until the drive is closed.
+    /// Does the FTL's background work whenever there were no requests for so long, until the drive is closed.
     pub fn work_while_idle(&self, idle: Duration) {
         let mut seen = u64::MAX;
         let mut stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
@@ -329,7 +329,7 @@ impl Served {
         }
     }
 
-    /// Stops in good order, after what is in progress. Whether everything that was asked for is done.
+    /// Stops in good order, after what is in progress. Whether all requests are done.
     pub fn close(&self) -> bool {
         *self.stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.stopped.notify_all();
@@ -395,7 +395,7 @@ impl Served {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         self.requests.fetch_add(1, Ordering::Relaxed);
         if locked.life != from.life {
-            // The power has failed meanwhile: what was asked before is never done after.
+            // The power has failed meanwhile: a request from before is never done after.
             return Err(DeviceError::Off(Off::Cut(None)));
         }
         let at = locked.clock.now();
@@ -426,7 +426,7 @@ impl Served {
         }
     }
 
-    /// The device is off: connections are dropped before anybody else can ask, and it comes up again, or that is all.
+    /// The device is off. Connections are dropped before the next request, and it mounts again, or that is all.
     fn went_off(&self, locked: &mut Locked) {
         let Some(off) = locked.disk.off() else { return };
         if off == Off::Closed || locked.ended {

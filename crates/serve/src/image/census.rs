@@ -1,4 +1,4 @@
-//! Everything that is in an image, counted: blocks by what they hold, wear, and what does not hold what it should.
+//! Everything in an image, counted: blocks by their content, wear, and content that is not as it should be.
 
 use super::gecko_runs::{Run, Runs};
 use super::layout::MARK_BYTES;
@@ -52,14 +52,14 @@ impl Wear {
     }
 }
 
-/// What is in an image.
+/// The content of an image.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Census {
-    /// Blocks by what they hold, in the order of the kinds, those of several kinds last.
+    /// Blocks by their content, in the order of the kinds, those of several kinds last.
     pub blocks: Vec<BlocksOf>,
     /// Blocks in which nothing can be read, bad ones apart.
     pub blank_blocks: u32,
-    /// Bad blocks, whatever they hold.
+    /// Bad blocks, with any content.
     pub bad_blocks: u32,
     /// Blocks whose erase was torn.
     pub torn_blocks: u32,
@@ -72,7 +72,7 @@ pub struct Census {
 }
 
 impl<S: Storage> ImageNand<S> {
-    /// Counts what is in the image. It reads every page record, and the data of pages of runs.
+    /// Counts the content of the image. It reads every page record, and the data of pages of runs.
     ///
     /// # Errors
     /// [`ImageError::Io`], where the image is off.
@@ -129,8 +129,8 @@ impl<S: Storage> ImageNand<S> {
         Wear::of(self.blocks.iter().map(|state| state.erases))
     }
 
-    /// Holds every page's record and data against their checksums: a line for each that the file does not give back as
-    /// it was written. What a power cut or the plug has torn is no such page.
+    /// Compares every page's record and data with their checksums: a line for each that the file does not give back as
+    /// it was written. A page that a power cut or the plug has torn is not among them.
     pub fn damage(&mut self, mut found: impl FnMut(String)) {
         let geometry = *self.geometry();
         let mut data = vec![0; geometry.page_bytes() as usize];

@@ -2,15 +2,15 @@
 
 use std::str::FromStr;
 
-/// What a flushed write survives.
+/// The failures that a flushed write survives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Durability {
-    /// The death of the process and of the host: `fdatasync` at [`ImageNand::sync`](super::ImageNand::sync), and before a slot of the file is
-    /// used again.
+    /// The death of the process and of the host: `fdatasync` at [`ImageNand::sync`](super::ImageNand::sync), and before
+    /// a slot of the file is used again.
     #[default]
     Flush,
-    /// The death of the process alone: `fdatasync` only when the image is closed. After the host's crash the image may be
-    /// of no use. For measurements.
+    /// The death of the process alone: `fdatasync` only when the image is closed. After the host's crash the image may
+    /// be of no use. For measurements.
     Process,
 }
 

@@ -1,18 +1,18 @@
-//! What can be wrong with a drive image.
+//! Errors of a drive image.
 
 use phelsuma_nand::GeometryError;
 use std::io;
 use thiserror::Error;
 
-/// Why an image cannot be made, opened or used any longer. One line each; which file it is the caller knows.
+/// Why an image cannot be made, opened or used any longer. One line each; the caller has the file's name.
 #[derive(Debug, Error)]
 pub enum ImageError {
     /// The operating system refused.
     #[error("{doing}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
     /// An image was to be made where there is a file.
@@ -43,10 +43,10 @@ pub enum ImageError {
     Length {
         /// Bytes of the file.
         found: u64,
-        /// Bytes that the header asks for.
+        /// Bytes that the header requires.
         expected: u64,
     },
-    /// What was checked when it was closed does not fit any more.
+    /// Content that was checked when it was closed does not fit any more.
     #[error("the image is damaged: {0}")]
     Damaged(String),
     /// The description of the FTL is too long for the header.

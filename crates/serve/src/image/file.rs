@@ -30,14 +30,14 @@ impl ImageFile {
         })?;
         let file = Self::locked(file, FlockOperation::NonBlockingLockExclusive)?;
         if let Err(error) = ftruncate(&file.file, bytes) {
-            // What is half made is taken back; that it cannot be is no better news.
+            // A half-made file is removed; that it cannot be is no better news.
             let _ = std::fs::remove_file(path);
             return Err(io_error("giving the image its length")(error));
         }
         Ok(file)
     }
 
-    /// Opens an image to work on; nobody else has it open.
+    /// Opens an image to work on; no other process has it open.
     ///
     /// # Errors
     /// [`ImageError::Io`]; [`ImageError::Locked`]; [`ImageError::NotAnImage`] where it is no regular file.
@@ -45,7 +45,7 @@ impl ImageFile {
         Self::open_with(path, OFlags::RDWR, FlockOperation::NonBlockingLockExclusive)
     }
 
-    /// Opens an image to look at; others may look at it too, and nobody works on it.
+    /// Opens an image to look at. Other processes may look at it too, and none works on it.
     ///
     /// # Errors
     /// As [`ImageFile::open`].
@@ -54,7 +54,7 @@ impl ImageFile {
     }
 
     fn open_with(path: &Path, flags: OFlags, lock: FlockOperation) -> Result<Self, ImageError> {
-        // A pipe that nobody writes to would be waited for.
+        // A pipe without a writer would be waited for.
         let flags = flags | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = open(path, flags, Mode::empty()).map_err(io_error("opening the image"))?;
         let meta = fstat(&file).map_err(io_error("opening the image"))?;
@@ -82,7 +82,7 @@ impl ImageFile {
         }
     }
 
-    /// Gives an image its name, once it is made; it may be open. What has that name already stays.
+    /// Gives an image its name, once it is made; it may be open. A file with that name already stays.
     ///
     /// # Errors
     /// [`ImageError::Exists`]; [`ImageError::Io`].
@@ -95,7 +95,8 @@ impl ImageFile {
         }
     }
 
-    /// Makes a file durable with its name, once it has been made: `fsync` of it, and of the folder it is in. It may be open.
+    /// Makes a file durable with its name, once it has been made: `fsync` of it, and of the folder it is in. It may be
+    /// open.
     ///
     /// # Errors
     /// [`ImageError::Io`].
@@ -148,7 +149,7 @@ impl Storage for ImageFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        // Not tried again: after an error the kernel may have dropped what it could not write.
+        // Not tried again: after an error the kernel may have dropped the data that it could not write.
         Ok(fdatasync(&self.file)?)
     }
 }

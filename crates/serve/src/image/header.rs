@@ -1,4 +1,4 @@
-//! The header: what the drive is, and how far the file is surely whole. Two copies, written in turn.
+//! The header: the description of the drive, and how far the file is surely whole. Two copies, written in turn.
 
 use super::layout::HEADER_BYTES;
 use super::record::{u32_at, u64_at};
@@ -47,7 +47,7 @@ pub(super) struct Header {
     pub(super) config: Config,
 }
 
-/// What a copy of the header turned out to be.
+/// The result of reading a copy of the header.
 enum Copy {
     Nothing,
     OtherVersion(u32),
@@ -98,7 +98,7 @@ impl Header {
                     found = Some(*header);
                 }
                 Copy::Good(_) | Copy::Nothing => {}
-                // What is said of one copy is better than that the other one is broken as well.
+                // The error of one copy is more useful than that the other one is broken as well.
                 Copy::Broken => wrong = wrong.or(Some(ImageError::Header)),
                 Copy::OtherVersion(found) => wrong = Some(ImageError::OtherVersion { found, expected: VERSION }),
                 Copy::Absurd(error) => wrong = Some(error),

@@ -10,9 +10,9 @@ pub(super) const HEADER_BYTES: usize = 4096;
 pub(super) const MARK_BYTES: usize = 8;
 /// What areas begin at a multiple of.
 const ALIGN: u64 = 4096;
-/// What the data begin at a multiple of: the largest page.
+/// The data begin at a multiple of this: the largest page.
 const DATA_ALIGN: u64 = 65_536;
-/// The most slots that an image may have: what is kept in memory for each is bounded by that, whatever a header says.
+/// The most slots that an image may have, whatever a header says. It bounds the memory, since some is kept for each.
 pub(super) const SLOTS_MAX: u64 = 1 << 26;
 
 /// The places of a file's areas, in bytes from its beginning.

@@ -4,12 +4,12 @@
 //! `docs/IMAGE.md` says what each byte of it is, and why it is so. In short:
 //!
 //! - Every program and erase has a number. A page's record carries the number of its program and that of the erase that
-//!   began its block, so an erase is one small write and leaves old contents in place.
-//! - A block stands in a *slot* of the file. An erase gives it another slot; the old one is used again only when the
-//!   header that says so is on disk. So no write ever destroys what a host crash may fall back to, and an
-//!   `fdatasync` is needed once for many erases.
-//! - After a crash the operations that are there without a gap count, and what comes after them is undone: what an FTL
-//!   finds is a prefix of its operations, as [`Nand`](phelsuma_nand::Nand) promises.
+//!   began its block. So an erase is one small write and leaves old contents in place.
+//! - A block stands in a *slot* of the file. An erase gives it another slot. The old one is used again only when the
+//!   header that says so is on disk. So no write ever destroys what a host crash may fall back to, and an `fdatasync`
+//!   is needed once for many erases.
+//! - After a crash the operations that are there without a gap count, and later ones are undone. So an FTL finds a
+//!   prefix of its operations, as [`Nand`](phelsuma_nand::Nand) promises.
 
 mod census;
 mod durability;

@@ -11,7 +11,7 @@ use phelsuma_nand::{
 };
 use std::collections::VecDeque;
 
-/// What was asked of the file since the image was opened.
+/// Operations on the file since the image was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FileCounts {
     /// Reads.
@@ -36,10 +36,10 @@ pub(super) const ODD: u8 = 4;
 /// The block's page records have not been looked at yet.
 pub(super) const UNKNOWN: u16 = u16::MAX;
 
-/// Operations after which a header is written although nobody asks.
+/// Operations after which a header is written without a request for one.
 const HEADER_EVERY: u64 = 1 << 31;
 
-/// What is kept in memory of a block: 24 bytes. Of a page nothing is.
+/// The state of a block in memory: 24 bytes. There is none of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockState {
     /// The number of the erase that began it; 0 for none.
@@ -66,14 +66,14 @@ pub(super) enum Off {
 /// An operation was not done, for the image is off.
 pub(super) struct Stopped;
 
-/// A chip set in a file. It keeps every rule of [`Nand`] as [`SimNand`](phelsuma_nand::SimNand) does, has no clock
-/// (operations are done when their calls return), and knows nothing of FTLs but the description that it carries for them.
+/// A chip set in a file. It keeps every rule of [`Nand`] as [`SimNand`](phelsuma_nand::SimNand) does, but has no clock:
+/// operations are done when their calls return. It does not depend on FTLs, but carries a description for them.
 ///
 /// A program is two writes, a read two reads, a spare area one read; a spare area of the block looked at last is none.
 ///
-/// **When it is off.** A fault plan that has come to its operation, or a file that cannot be written, puts the image off:
-/// nothing is done any more, programs and erases are refused as if there were no such page or block (an FTL gives up at
-/// that, and does not retire a block for it), and reads give [`PageRead::Unreadable`]. Whoever serves it asks
+/// **When it is off.** A fault plan that has come to its operation, or a file that cannot be written, puts the image
+/// off. Nothing is done any more. Programs and erases are refused as if there were no such page or block. (An FTL gives
+/// up at that, and does not retire a block for it.) Reads give [`PageRead::Unreadable`]. The server checks
 /// [`ImageNand::is_off`] after each request, *before* it acknowledges, and drops the FTL.
 pub struct ImageNand<S: Storage = AnyStorage> {
     pub(super) storage: S,
@@ -107,12 +107,12 @@ pub struct ImageNand<S: Storage = AnyStorage> {
 }
 
 impl<S: Storage> ImageNand<S> {
-    /// What the drive was formatted as: what [`phelsuma_ftl::recover`] wants.
+    /// The configuration that the drive was formatted with, for [`phelsuma_ftl::recover`].
     pub fn config(&self) -> &Config {
         &self.header.config
     }
 
-    /// What a flushed write survives.
+    /// The failures that a flushed write survives.
     pub fn durability(&self) -> Durability {
         self.durability
     }
@@ -122,7 +122,7 @@ impl<S: Storage> ImageNand<S> {
         self.header.session
     }
 
-    /// What was undone when it was opened; none where it had been closed in good order.
+    /// The operations that were undone when it was opened; none where it had been closed in good order.
     pub fn rolled_back(&self) -> Option<&RollBack> {
         self.rolled_back.as_ref()
     }
@@ -132,12 +132,12 @@ impl<S: Storage> ImageNand<S> {
         &self.stats
     }
 
-    /// What was asked of the file since it was opened.
+    /// Operations on the file since it was opened.
     pub fn file_counts(&self) -> FileCounts {
         self.counts
     }
 
-    /// Programs and erases begun since it was opened: what a [`FaultPlan`] counts.
+    /// Programs and erases begun since it was opened: the numbers of a [`FaultPlan`].
     pub fn operations(&self) -> u64 {
         self.operations
     }
@@ -177,12 +177,13 @@ impl<S: Storage> ImageNand<S> {
         }
     }
 
-    /// Makes every operation so far durable, as [`Durability`] says. What a host's flush calls, and a write that is to
-    /// be durable at once, after [`Ftl::flush`](phelsuma_ftl::Ftl::flush) (or `write`) has returned.
+    /// Makes every operation so far durable, as [`Durability`] says. A host's flush calls it after
+    /// [`Ftl::flush`](phelsuma_ftl::Ftl::flush) has returned. So does a write that is to be durable at once, after
+    /// `write` has.
     ///
     /// # Errors
-    /// [`ImageError::Io`]: nothing is known of what was done since the last time, and the image is off from now on. An
-    /// image that is off says why; one whose plug was pulled has nothing to complain of.
+    /// [`ImageError::Io`]: operations since the last time may be lost, and the image is off from now on. An image that
+    /// is off says why; one whose plug was pulled has nothing to complain of.
     pub fn sync(&mut self) -> Result<(), ImageError> {
         if self.off.is_none() {
             let _ = self.synchronize();
@@ -193,7 +194,7 @@ impl<S: Storage> ImageNand<S> {
         }
     }
 
-    /// Closes the image in good order and gives back what it stands on. One that is off is left as it is.
+    /// Closes the image in good order and gives back its storage. One that is off is left as it is.
     ///
     /// # Errors
     /// [`ImageError::Io`].
@@ -205,7 +206,7 @@ impl<S: Storage> ImageNand<S> {
         }
     }
 
-    /// As [`ImageNand::close`], for whoever keeps what is left: it is off then, and says so.
+    /// As [`ImageNand::close`], for a caller that keeps the rest: it is off then, and says so.
     pub(crate) fn finish(&mut self) {
         if self.off.is_some() {
             return;
@@ -220,7 +221,7 @@ impl<S: Storage> ImageNand<S> {
         }
     }
 
-    /// What it stands on, as a process that dies leaves it.
+    /// Its storage, as a process that dies leaves it.
     pub fn into_storage(self) -> S {
         self.storage
     }
@@ -268,7 +269,7 @@ impl<S: Storage> ImageNand<S> {
         }
     }
 
-    /// One `fdatasync`. With it everything is durable that was written before, the last header included; so slots that
+    /// One `fdatasync`. With it everything is durable that was written before, the last header included. So slots that
     /// were left by erases up to that header's `synced` can be used again. Then the next header is written, which will
     /// be durable the next time.
     pub(super) fn synchronize(&mut self) -> Result<(), Stopped> {
@@ -301,7 +302,7 @@ impl<S: Storage> ImageNand<S> {
         {
             return Ok(slot);
         }
-        // Once for what the erases were, once for the header that says so: there is a slot after two rounds.
+        // Once for the erases themselves, once for the header that says so: there is a slot after two rounds.
         for _ in 0..3 {
             if let Some(slot) = self.free.pop_front() {
                 return Ok(slot);
@@ -313,7 +314,7 @@ impl<S: Storage> ImageNand<S> {
         Err(self.fail(ImageError::Damaged("no slot of the file is free".to_string())))
     }
 
-    /// Reads the page records of a block, and learns from them what is not known of it yet.
+    /// Reads the page records of a block, and takes from them what is not in memory yet.
     pub(super) fn look_at(&mut self, block: Block) -> Option<()> {
         let state = self.blocks[block.index()];
         if self.run_of != Some(block) {
@@ -330,9 +331,10 @@ impl<S: Storage> ImageNand<S> {
                     Read::Is(record) if record.state != PageState::Sound => {
                         flags |= ODD;
                         match record.state {
-                            // What a torn erase has left on a page that was blank.
+                            // The remains of a torn erase on a page that was blank.
                             _ if record.number == 0 => next,
-                            // A page that a torn program has left so can still be programmed; one of a torn erase cannot.
+                            // A page that a torn program has left so can still be programmed; one of a torn erase
+                            // cannot.
                             PageState::LooksErased if state.flags & DIRTY == 0 => index,
                             _ => index + 1,
                         }
@@ -449,7 +451,7 @@ impl<S: Storage> ImageNand<S> {
         unstable && self.header.session > record.session.saturating_add(1)
     }
 
-    /// The record of a page that holds something, or what a read of it says.
+    /// The record of a page that holds something, or the result of a read of it.
     #[inline]
     fn look(&mut self, page: Page, whole_run: bool) -> Result<(Block, u32, PageRecord, Spare), SpareRead> {
         let (block, index) = (self.header.geometry.block_of(page), self.header.geometry.index_of(page));
@@ -473,8 +475,8 @@ impl<S: Storage> ImageNand<S> {
         }
     }
 
-    /// The rules of programs, in the order in which [`SimNand`](phelsuma_nand::SimNand) asks them. The page's block and
-    /// index on success.
+    /// The rules of programs, in the order in which [`SimNand`](phelsuma_nand::SimNand) checks them. The page's block
+    /// and index on success.
     #[inline]
     fn may_program(&mut self, page: Page, content: Content<'_>) -> Result<(Block, u32), ProgramError> {
         let geometry = &self.header.geometry;
@@ -503,8 +505,8 @@ impl<S: Storage> ImageNand<S> {
         Ok((block, index))
     }
 
-    /// A program after a torn erase: as a simulated chip does, it leaves nothing readable in even blocks, and in odd ones
-    /// what was to be written.
+    /// A program after a torn erase: as a simulated chip does, it leaves nothing readable in even blocks, and in odd
+    /// ones the data to be written.
     #[cold]
     fn fail_program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) -> Result<(), Stopped> {
         let (block, index) = (self.header.geometry.block_of(page), self.header.geometry.index_of(page));
@@ -540,7 +542,8 @@ impl<S: Storage> ImageNand<S> {
     }
 
     fn mark(&mut self, block: Block) -> Result<(), Stopped> {
-        // A bad block is not read by a recovery, and a mark is never undone: what the mark rests on comes first.
+        // A bad block is not read by a recovery, and a mark is never undone: the operations that the mark rests on come
+        // first.
         self.synchronize()?;
         self.write("marking a block bad", self.layout.mark_at(block.0), &mark_of(block.0))?;
         self.blocks[block.index()].flags |= BAD;

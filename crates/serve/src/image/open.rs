@@ -11,15 +11,14 @@ use phelsuma_nand::{FlashStats, Geometry, Time};
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// The most spare slots that are taken where nobody asks for more: a crash has to look at what was written since the
-/// slots were used up last, 64 MiB for each 128 of them at 512 KiB a block.
+/// The most spare slots that are taken by default. A crash has to look at the writes since the slots were used up last.
+/// That is 64 MiB for each 128 of them at 512 KiB a block.
 pub const SPARE_SLOTS_MAX: u32 = 1024;
 
 /// How far numbers skip ahead after an unclean end: more than operations can follow a header.
 const SKIP: u64 = 1 << 32;
 
-/// The spare slots of a drive of so many blocks where nobody asks for others: a 64th of them, from 8 to
-/// [`SPARE_SLOTS_MAX`].
+/// The spare slots of a drive of so many blocks by default: a 64th of them, from 8 to [`SPARE_SLOTS_MAX`].
 pub fn spare_slots(blocks: u32) -> u32 {
     (blocks / 64).clamp(8, SPARE_SLOTS_MAX)
 }
@@ -27,8 +26,8 @@ pub fn spare_slots(blocks: u32) -> u32 {
 /// How an image is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CreateOptions {
-    /// Slots beyond one for each block, at least 1; [`spare_slots`] where none are asked for. With more of them an
-    /// `fdatasync` is needed more rarely.
+    /// Slots beyond one for each block, at least 1; [`spare_slots`] by default. With more of them an `fdatasync` is
+    /// needed more rarely.
     pub spare_slots: Option<u32>,
     /// Until it is closed. A drive that is yet to be formatted has nothing to lose.
     pub durability: Durability,
@@ -43,11 +42,11 @@ impl ImageNand {
         Ok(layout_of(geometry, options)?.file_bytes)
     }
 
-    /// Makes an image of blank flash, in a file that was not there; it takes no room on the disk yet. `config` is what
-    /// the FTL is going to be formatted as.
+    /// Makes an image of blank flash, in a file that was not there; it takes no room on the disk yet. `config` is that
+    /// with which the FTL is going to be formatted.
     ///
     /// # Errors
-    /// [`ImageError`]: a file of this name, a shape that is too large, or what the operating system says.
+    /// [`ImageError`]: a file of this name, a shape that is too large, or the system's error.
     pub fn create(
         path: &Path,
         geometry: &Geometry,
@@ -58,13 +57,13 @@ impl ImageNand {
         let file = ImageFile::create(path, bytes)?;
         let image = Self::create_on(Box::new(file), geometry, config, options);
         if image.is_err() {
-            // What is half made is taken back; that it cannot be is no better news.
+            // A half-made file is removed; that it cannot be is no better news.
             let _ = std::fs::remove_file(path);
         }
         image
     }
 
-    /// Opens an image to work on: nobody else has it open.
+    /// Opens an image to work on: no other process has it open.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -72,14 +71,14 @@ impl ImageNand {
         Self::open_on(Box::new(ImageFile::open(path)?), durability)
     }
 
-    /// What the image at `path` says of itself; it is looked at and not opened, whatever its end was.
+    /// The description in the image at `path`; it is looked at and not opened, whatever its end was.
     ///
     /// # Errors
     /// [`ImageError`].
     pub fn describe(path: &Path) -> Result<(Geometry, Config), ImageError> {
         ImageNand::describe_on(&ImageFile::open_to_read(path)?)
     }
-    /// Opens an image to look at. What is done to it, an unclean end's roll-back included, stays in memory.
+    /// Opens an image to look at. Changes of it, an unclean end's roll-back included, stay in memory.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -107,7 +106,7 @@ impl ImageNand {
 }
 
 impl<S: Storage> ImageNand<S> {
-    /// Makes an image on what is all zeros and [`ImageNand::file_bytes_of`] long.
+    /// Makes an image on storage that is all zeros and [`ImageNand::file_bytes_of`] long.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -147,7 +146,7 @@ impl<S: Storage> ImageNand<S> {
         Ok((header.geometry, header.config))
     }
 
-    /// Opens an image on whatever its bytes are on.
+    /// Opens an image on any storage.
     ///
     /// # Errors
     /// [`ImageError`].

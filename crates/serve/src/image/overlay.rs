@@ -1,4 +1,4 @@
-//! A copy-on-write view: what is written stays in memory, and the file beneath is as it was.
+//! A copy-on-write view: writes stay in memory, and the file beneath is as it was.
 
 use super::Storage;
 use std::collections::HashMap;
@@ -7,8 +7,8 @@ use std::io;
 /// Bytes that are kept together.
 const PIECE: usize = 4096;
 
-/// A [`Storage`] that can be written without changing the one beneath. It keeps in memory what was written, by pieces of
-/// 4 KiB.
+/// A [`Storage`] that can be written without changing the one beneath. It keeps the writes in memory, by pieces of 4
+/// KiB.
 #[derive(Debug)]
 pub struct Overlay<S> {
     beneath: S,
@@ -21,7 +21,7 @@ impl<S: Storage> Overlay<S> {
         Self { beneath, written: HashMap::new() }
     }
 
-    /// Bytes of memory that what was written takes.
+    /// Bytes of memory for the writes.
     pub fn written_bytes(&self) -> u64 {
         (self.written.len() * PIECE) as u64
     }

@@ -6,7 +6,7 @@ use super::{ImageNand, Storage};
 use phelsuma_nand::sim::{EraseFault, ProgramFault, SimConfig};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, TIMINGS, Time};
 
-/// When the power is to fail, and what is to become of the operation that it meets.
+/// When the power is to fail, and the fate of the operation that it meets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FaultPlan {
     /// Programs and erases that are done before, counted from the opening of the image
@@ -40,7 +40,7 @@ impl<S: Storage> ImageNand<S> {
         self.plan.is_some_and(|plan| plan.after + 1 == self.operations)
     }
 
-    /// The power fails during this program. What becomes of the data is what a simulated chip makes of them.
+    /// The power fails during this program. The data become what a simulated chip makes of them.
     #[cold]
     pub(super) fn cut_program(&mut self, page: Page, content: Content<'_>, spare: &Spare) -> Result<(), Stopped> {
         let Some(plan) = self.plan.filter(|plan| plan.program != ProgramFault::NotStarted) else {
@@ -129,7 +129,7 @@ impl<S: Storage> ImageNand<S> {
     }
 }
 
-/// A small simulated chip to ask.
+/// A small simulated chip to compare with.
 fn chip(page_bytes: u32, pages_per_block: u32) -> SimNand {
     // As many pages as a block of an image has are a block of any chip, and so is a page of it.
     let shape = Geometry::new(page_bytes, pages_per_block, 4, 1, 1);

@@ -10,7 +10,7 @@ const CHECKED: usize = RECORD_BYTES - 4;
 /// A record as it stands in the file.
 pub(super) type Bytes = [u8; RECORD_BYTES];
 
-/// What a record's bytes are.
+/// The kind of a record's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Read<T> {
     /// Zeros: never written, or undone.
@@ -21,17 +21,17 @@ pub(super) enum Read<T> {
     Bad,
 }
 
-/// What reading a page gives, besides what it holds.
+/// The result of reading a page, besides its content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum PageState {
-    /// What was written.
+    /// The data as written.
     Sound = 0,
     /// Nothing: ECC has given up.
     Unreadable = 1,
     /// All ones; but programming it leaves it unreadable.
     LooksErased = 2,
-    /// What was written, until the session after the next one begins.
+    /// The data as written, until the session after the next one begins.
     Unstable = 3,
     /// The same, and once only.
     UnstableOnce = 4,

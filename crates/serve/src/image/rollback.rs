@@ -1,14 +1,14 @@
-//! What opening does after an unclean end: the operations that are there without a gap count, the others are undone.
+//! Opening after an unclean end: the operations that are there without a gap count, the others are undone.
 //!
-//! Undoing is idempotent. It only turns records of undone operations into zeros, and the operation that ended the prefix
-//! stays missing or torn whatever becomes of that; so a crash in the middle of it, and another opening, come to the same
-//! prefix. Once it is durable the header says so and skips 2³² numbers ahead, so that no number is used twice.
+//! Undoing is idempotent. It only turns records of undone operations into zeros. The operation that ended the prefix
+//! stays missing or torn in any case. So a crash in the middle of it, and another opening, come to the same prefix.
+//! Once it is durable the header says so and skips 2³² numbers ahead, so that no number is used twice.
 
 use super::layout::Layout;
 use super::record::{PageRecord, RECORD_BYTES, Read, SlotRecord};
 use super::{ImageError, Storage};
 
-/// What was found, and undone, when an image was opened that had not been closed in good order.
+/// The findings, and the operations that were undone, when an image was opened that had not been closed in good order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RollBack {
     /// Operations behind the last durable header that count.
@@ -55,7 +55,7 @@ impl<S: Storage> Rolling<'_, S> {
         if self.forgets.rolling_back {
             return Ok(report);
         }
-        // What is torn goes first, and durably: so there is never more than one torn record of a slot.
+        // Torn records go first, and durably: so there is never more than one torn record of a slot.
         let mut blanked = 0;
         for torn in &torn {
             // One with pages behind it was not being written: it has gone bad, and stays so.
@@ -165,7 +165,7 @@ impl<S: Storage> Rolling<'_, S> {
         Ok(self.begun(slot) <= end && (index + 1..self.pages_per_block).any(counts))
     }
 
-    /// The erase that has begun what is in a slot.
+    /// The erase that has begun the content of a slot.
     fn begun(&self, slot: u32) -> u64 {
         match self.slots.get(slot as usize) {
             Some(Read::Is(record)) => record.begun,

@@ -1,4 +1,4 @@
-//! What an image stands on: bytes that are read and written at a place, and made durable.
+//! The storage under an image: bytes that are read and written at a place, and made durable.
 
 use std::io;
 
@@ -8,7 +8,7 @@ pub trait Storage {
     /// Bytes of the file.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The system's error.
     fn len(&self) -> io::Result<u64>;
 
     /// Whether it has no bytes.
@@ -22,19 +22,19 @@ pub trait Storage {
     /// Fills `out` from byte `at` on.
     ///
     /// # Errors
-    /// What the operating system says; [`io::ErrorKind::UnexpectedEof`] past the end.
+    /// The system's error; [`io::ErrorKind::UnexpectedEof`] past the end.
     fn read_at(&self, at: u64, out: &mut [u8]) -> io::Result<()>;
 
     /// Writes `bytes` from byte `at` on; all of it lies before the end.
     ///
     /// # Errors
-    /// What the operating system says; then any part may have been written.
+    /// The system's error; then any part may have been written.
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes everything written so far durable.
     ///
     /// # Errors
-    /// What the operating system says; then nothing is known of what was written since the last time.
+    /// The system's error; then writes since the last time may be lost, in any part.
     fn sync(&mut self) -> io::Result<()>;
 }
 

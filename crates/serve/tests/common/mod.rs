@@ -23,11 +23,11 @@ pub fn device(drive: &MemoryDrive) -> Device<MemoryFlash> {
     Device::new(drive.open().unwrap())
 }
 
-/// What a host may expect: bytes, and pages whose trim a power cut may undo.
+/// The host's expectations: bytes, and pages whose trim a power cut may undo.
 #[derive(Clone)]
 pub struct Model {
     pub bytes: Vec<u8>,
-    /// Pages trimmed since the last flush, with what they may come back as.
+    /// Pages trimmed since the last flush, with the content that may come back.
     trimmed: BTreeMap<usize, Vec<u8>>,
 }
 
@@ -76,8 +76,8 @@ impl Model {
         self.trimmed.clear();
     }
 
-    /// The drive has come up again and holds `found`; `unsure` is the model with the request that a cut met done in
-    /// full, if there was one. What is found stays.
+    /// The drive has mounted again and holds `found`. If a cut met a request, `unsure` is the model with that request
+    /// done in full. What is found stays.
     pub fn recovered(&mut self, found: &[u8], unsure: Option<&Model>) -> Result<(), String> {
         for page in 0..self.bytes.len() / PAGE {
             let found = &found[page * PAGE..(page + 1) * PAGE];
@@ -93,7 +93,7 @@ impl Model {
     }
 }
 
-/// Bytes that tell one write from another, and one byte from the next.
+/// Bytes that differ from write to write, and from one byte to the next.
 pub fn pattern(salt: u8, offset: usize, length: usize) -> Vec<u8> {
     (offset..offset + length).map(|n| (n as u8).wrapping_mul(31) ^ (n >> 8) as u8 ^ salt).collect()
 }

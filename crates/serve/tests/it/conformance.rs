@@ -75,7 +75,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// What a read says, by value.
+/// The result of a read, by value.
 fn see(nand: &mut impl Nand, page: Page) -> (String, SpareRead) {
     let spare = nand.read_spare(page, op()).0;
     let seen = match nand.read(page, op()).0 {

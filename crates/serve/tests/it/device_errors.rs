@@ -1,4 +1,4 @@
-//! What goes wrong below a device, and what its clients are told.
+//! Errors below a device, and the answers that its clients get.
 
 use crate::common::{PAGE, device, drive, pattern};
 use phelsuma_ftl::{Counter, Finding, Ftl, FtlError, RamLedger, ReadSink, Shape, WriteRequest};
@@ -184,7 +184,7 @@ impl Open for Panicking {
     }
 }
 
-/// What a host was told to do.
+/// The calls that a host got.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<String>>>);
 

@@ -74,7 +74,7 @@ fn step_with_cuts() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A read of all there is; on flash that it may make the FTL write to, so nobody is at the plug any more.
+/// A read of all there is, on flash that it may make the FTL write to. So no cut is planned any more.
 fn whole(device: &mut Device<MemoryFlash>) -> Vec<u8> {
     device.stay_on();
     let mut found = vec![0xaa; SIZE];

@@ -1,5 +1,4 @@
-//! Images as files: what is wrong with one is said in a line, two processes never work on one, and a view changes
-//! nothing.
+//! Images as files: a line says what is wrong with one, two processes never work on one, and a view changes nothing.
 
 use phelsuma_ftl::{Config, Hint, HostData, Preset, WriteRequest};
 use phelsuma_nand::{Geometry, LogicalPage, Time};

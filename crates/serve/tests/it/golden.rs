@@ -1,8 +1,8 @@
-//! ImageNands that were made once are opened by every later version: `tests/golden/`.
+//! `ImageNand`s that were made once are opened by every later version: `tests/golden/`.
 //!
-//! `flash.img` is made by operations of flash alone, and what is written today must be the same to the last byte. ImageNands
-//! with drives on them must come up and read; how an FTL writes may change. `PHELSUMA_UPDATE_GOLDEN=1` writes all of
-//! them anew, which a change of the format's version wants, and nothing else.
+//! `flash.img` is made by operations of flash alone, and today's code must write the same to the last byte. Images with
+//! drives on them must mount and read; how an FTL writes may change. `PHELSUMA_UPDATE_GOLDEN=1` writes all of them
+//! anew. Only a change of the format's version calls for that.
 
 use crate::{boxed, bytes_of};
 use phelsuma_ftl::{Config, Hint, HostData, HostPage, Preset, WriteRequest};

@@ -1,9 +1,11 @@
-//! The machine under a served drive crashes: of what was written to the image since the last `fdatasync` any part may be
-//! missing, sector by sector, in any order. What a flush, or FUA, has acknowledged on any connection is there when the
-//! drive is served again. This is the path of requests, [`Served`] and the device below it; the image by itself is tried
-//! in `src/image/tests/crash.rs`.
+//! The machine under a served drive crashes.
 //!
-//! Not tested: a disk that does not keep what it has said to be durable.
+//! Of the writes to the image since the last `fdatasync` any part may be missing, sector by sector, in any order.
+//! Everything that a flush, or FUA, has acknowledged on any connection is there when the drive is served again. This is
+//! the path of requests, [`Served`] and the device below it. The image by itself is tried in
+//! `src/image/tests/crash.rs`.
+//!
+//! Not tested: a disk that loses data which it has acknowledged as durable.
 
 use crate::boxed;
 use phelsuma_ftl::{Config, PRESETS, Preset, format, recover};
@@ -22,7 +24,7 @@ use std::sync::{Arc, Mutex};
 
 const PAGE: usize = 512;
 const PAGES: usize = 400;
-/// What a host writes to its disk at once.
+/// The unit that a host writes to its disk at once.
 const SECTOR: usize = 512;
 
 /// Something that was done to the file.
@@ -31,7 +33,7 @@ enum Event {
     Sync,
 }
 
-/// A file in memory that notes what is done to it.
+/// A file in memory that notes its operations.
 #[derive(Clone)]
 struct File {
     inner: Arc<Mutex<(Vec<u8>, Vec<Event>)>>,
@@ -40,7 +42,7 @@ struct File {
     deaf: Arc<AtomicBool>,
 }
 
-/// What a drive does that this is to notice.
+/// A drive's misbehaviour that this is to notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Forgets {
     Nothing,
@@ -130,8 +132,8 @@ fn made(ftl: &str) -> Vec<u8> {
 
 type Content = [u8; PAGE];
 
-/// A request: what was done to the file before it and when it was acknowledged, what it made of which page, and what
-/// it has made durable.
+/// A request: the operations on the file before it and when it was acknowledged. Also the content that it gave which
+/// page, and the pages that it has made durable.
 struct Asked {
     from: usize,
     to: usize,
@@ -216,7 +218,7 @@ fn allowed(asked: &[Asked], events: usize) -> Vec<Vec<Content>> {
         request.pages.iter().for_each(|(page, content)| may[*page].push(*content));
         let keep_last = |may: &mut Vec<Content>| *may = may.split_off(may.len() - 1);
         match request.durable {
-            // Nobody was told.
+            // No completion was returned.
             _ if request.to > events => {}
             Durable::Nothing => {}
             Durable::Itself => request.pages.iter().for_each(|(page, _)| keep_last(&mut may[*page])),
@@ -226,8 +228,8 @@ fn allowed(asked: &[Asked], events: usize) -> Vec<Vec<Content>> {
     may
 }
 
-/// What the machine's crash leaves of the file: everything up to the last `fdatasync` that was done, and of each sector
-/// written since whatever chance leaves of it.
+/// The remains of the file after the machine's crash. That is everything up to the last `fdatasync` that was done, and
+/// of each sector written since whatever chance leaves of it.
 fn crashed(base: &[u8], events: &[Event], rng: &mut impl RngCore) -> Vec<u8> {
     let synced = events.iter().rposition(|event| matches!(event, Event::Sync)).map_or(0, |at| at + 1);
     let mut file = base.to_vec();
@@ -246,7 +248,7 @@ fn crashed(base: &[u8], events: &[Event], rng: &mut impl RngCore) -> Vec<u8> {
     file
 }
 
-/// Serves what is left, and holds it against what may be there; then all of it is written.
+/// Serves what is left, and compares it with what may be there; then all of it is written.
 fn verify(file: Vec<u8>, may: &[Vec<Content>]) -> Result<(), String> {
     let file = File::new(file, Durability::Flush);
     let served = Served::open(file, &Serving::default(), Box::new(Silent)).map_err(|error| error.to_string())?;
@@ -281,7 +283,7 @@ fn storm(ftl: &str, durability: Durability, forgets: Forgets, crashes: usize, se
         let image = crashed(&base, &events[..cut], &mut rng);
         let may = allowed(&asked, cut);
         told += may.iter().filter(|may| may.len() == 1 && may[0] != [0; PAGE]).count();
-        // Where it panics somebody has noticed as well.
+        // A panic is noticed as well.
         catch_unwind(AssertUnwindSafe(|| verify(image, &may)))
             .unwrap_or_else(|_| Err("a panic".into()))
             .map_err(|error| format!("{ftl}, seed {seed}, crash at {cut} of {}: {error}", events.len()))?;
@@ -293,7 +295,8 @@ fn storm(ftl: &str, durability: Durability, forgets: Forgets, crashes: usize, se
 fn what_a_flush_or_fua_has_acknowledged_survives_the_crash_of_the_machine() {
     let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1");
     let (seeds, crashes) = if thorough { (20, 400) } else { (2, 60) };
-    // A battery does not hear of it; and where a cut may take back what was not flushed, a page may be a read error.
+    // A battery gets no warning; and where a cut may take back writes that were not flushed, a page may be a read
+    // error.
     let keeps = |p: &&Preset| !p.composition.has_battery() && !p.composition.may_lose_what_is_not_flushed();
     // With an FTL for each channel a drive is served as with one for all.
     let alone = |p: &&Preset| !p.composition.is_per_channel();
@@ -321,7 +324,7 @@ fn a_drive_whose_flush_or_fua_does_not_reach_the_disk_is_noticed() {
     }
 }
 
-/// What is asked for on the command line is what the image is opened with.
+/// The image is opened with the options of the command line.
 #[test]
 fn the_durability_that_is_asked_for_reaches_the_image() {
     let mut options = Options::default();

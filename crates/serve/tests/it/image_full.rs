@@ -1,5 +1,7 @@
-//! A drive in an image whose file cannot be written any more, as on a disk that is full: it goes off with a line, nobody
-//! panics, nothing that was not done is acknowledged, and everything acknowledged is there when there is room again.
+//! A drive in an image whose file cannot be written any more, as on a full disk.
+//!
+//! It goes off with a line, and nothing panics. Nothing that was not done is acknowledged. Everything acknowledged is
+//! there when there is room again.
 
 use crate::boxed;
 use phelsuma_ftl::{Config, PRESETS, Preset, format, recover};
@@ -16,7 +18,8 @@ use std::sync::{Arc, Mutex};
 const PAGE: usize = 512;
 const LOGICAL: u32 = 1000;
 
-/// A file on a disk that has room for so many writes, which may end in the middle of one, and whose `fdatasync`s then fail.
+/// A file on a disk that has room for so many writes, which may end in the middle of one, and whose `fdatasync`s then
+/// fail.
 #[derive(Clone)]
 struct Disk {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -117,7 +120,7 @@ fn content(step: u64) -> Vec<u8> {
     step.to_le_bytes().repeat(PAGE / 8)
 }
 
-/// Writes until that fails. What each page may hold, the last of it what was in progress.
+/// Writes until that fails. The possible content of each page, the last of it that of the request in progress.
 fn load(served: &Served, connection: &Connection) -> (Vec<Vec<u64>>, DeviceError) {
     let mut may = vec![vec![0]; LOGICAL as usize];
     for step in 1.. {
@@ -148,7 +151,7 @@ fn a_full_disk_puts_the_drive_off_with_a_line_and_takes_nothing_that_was_acknowl
             let host = Kept::default();
             let served = Served::open(disk.clone(), &Serving::default(), Box::new(host.clone())).unwrap();
             let connection = served.connect();
-            // What the loads before have left is gone, so that zeroes are to be found where nothing is acknowledged.
+            // The content of the loads before is gone, so that zeroes are to be found where nothing is acknowledged.
             for page in 0..u64::from(LOGICAL) {
                 served.write(&connection, page * PAGE as u64, &content(0), false).unwrap();
             }
@@ -166,7 +169,7 @@ fn a_full_disk_puts_the_drive_off_with_a_line_and_takes_nothing_that_was_acknowl
             drop(served);
             disk.room.store(i64::MAX, Ordering::Relaxed);
             if preset.composition.has_battery() {
-                // Nobody has told it: what its RAM alone knew is lost, and the drive comes up.
+                // The FTL was not warned: the state in its RAM alone is lost, and the drive mounts.
                 Served::open(disk, &Serving::default(), Box::new(Kept::default())).unwrap();
                 continue;
             }

@@ -1,4 +1,5 @@
-//! Tests of images and of drives that are served: one binary, for each binary of its own would compile all FTLs once more.
+//! Tests of images and of drives that are served: one binary, for each binary of its own would compile all FTLs once
+//! more.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

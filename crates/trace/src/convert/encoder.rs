@@ -1,4 +1,4 @@
-//! What each format that can be written does.
+//! The encoder of each format that can be written.
 
 use crate::request::Request;
 

@@ -1,8 +1,8 @@
 //! Writing traces: from any reader to a few formats that others can read.
 //!
-//! Only what a format can express is written. A request that it cannot express (a trim in DiskSim
-//! ASCII, an odd byte in sectors) is an error, or is left out and counted where that was asked for;
-//! nothing is rounded. The exception is time, where each format has a resolution; see each file.
+//! Only what a format can express is written. A request that it cannot express (a trim in DiskSim ASCII, an odd byte in
+//! sectors) is an error. On request it is left out and counted instead. Nothing is rounded. The exception is time,
+//! where each format has a resolution; see each file.
 
 use std::io::Write;
 
@@ -60,7 +60,7 @@ impl WriteOptions {
     }
 }
 
-/// What was written.
+/// The counts of the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Written {
     /// Requests written.
@@ -130,7 +130,7 @@ impl<W: Write> Writer<W> {
         self.out.flush().map_err(TraceError::Write)
     }
 
-    /// Flushes the output and says what was written.
+    /// Flushes the output and returns its counts.
     ///
     /// # Errors
     /// The output cannot be written.

@@ -1,8 +1,8 @@
 //! The pages that a trace uses, as merged sorted intervals per device, and their dense numbering.
 //!
-//! Memory: 16 bytes per interval (not per page), plus as much again while intervals are merged.
-//! Intervals are collected in a buffer that grows to half of what is already merged, so a page that is
-//! used again and again is held at most a few times.
+//! Memory: 16 bytes per interval (not per page), plus as much again while intervals are merged. Intervals are collected
+//! in a buffer that grows to half of what is already merged. So a page that is used again and again is held at most a
+//! few times.
 
 use crate::TraceError;
 use crate::request::{Op, Request};
@@ -144,7 +144,7 @@ impl Footprint {
         Ok(())
     }
 
-    /// Merges what is still waiting. Until then the numbers below are too small.
+    /// Merges the waiting intervals. Until then the numbers below are too small.
     ///
     /// # Errors
     /// The footprint is over [`FOOTPRINT_PAGES_MAX`] pages.

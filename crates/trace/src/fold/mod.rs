@@ -1,14 +1,13 @@
 //! Folding: from (device, byte) onto one dense space of logical pages.
 //!
-//! * `compact` (the default): a first pass over the trace collects which pages are read or written;
-//!   they are numbered from 0 in ascending order of (device, address), so that neighbours stay
-//!   neighbours and no page of the drive is left unused in between.
-//! * `wrap`: page numbers modulo the drive's size. Devices are kept apart by giving each an equal slice
-//!   of the drive (in ascending order of device number) and wrapping within it; a first pass finds out
-//!   how many there are.
+//! * `compact` (the default): a first pass over the trace collects which pages are read or written. They are numbered
+//!   from 0 in ascending order of (device, address). So neighbours stay neighbours and no page of the drive is left
+//!   unused in between.
+//! * `wrap`: page numbers modulo the drive's size. Devices are kept apart: each gets an equal slice of the drive (in
+//!   ascending order of device number) and wraps within it. A first pass finds out how many there are.
 //!
-//! Trims round inward to whole pages. Under `compact` only the part of a trim that is ever read or
-//! written exists; a trim of nothing else is dropped and counted.
+//! Trims round inward to whole pages. Under `compact` only the part of a trim that is ever read or written exists. A
+//! trim of nothing else is dropped and counted.
 
 mod counts;
 mod footprint;

@@ -1,5 +1,6 @@
-//! A trace as a source of page requests: two passes, the first to learn the footprint or the devices,
-//! the second (and as many more as there are loops) to emit.
+//! A trace as a source of page requests, in two passes.
+//!
+//! The first collects the footprint or the devices. The second (and as many more as there are loops) emits.
 
 use std::path::Path;
 
@@ -212,7 +213,7 @@ impl PageSource {
         TraceError::file(&self.name.as_str().into(), what)
     }
 
-    /// Begins a request: what is to be emitted of it, or why nothing.
+    /// Begins a request: the part of it that is to be emitted, or why nothing is.
     fn fold(&mut self, request: &Request) -> Result<Result<Pieces, DropReason>, TraceError> {
         let since_begin = request.time_ns.saturating_sub(self.begin_ns);
         let at_ns = self.loop_start_ns.saturating_add(since_begin);
@@ -293,7 +294,7 @@ impl Source for PageSource {
     }
 }
 
-/// What is left to emit of one request.
+/// The rest of one request.
 #[derive(Debug, Clone, Copy)]
 struct Pieces {
     at_ns: u64,

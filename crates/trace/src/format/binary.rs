@@ -1,5 +1,4 @@
-//! What all binary formats share: records of a fixed size, numbered, with a truncated last one
-//! refused.
+//! The common part of all binary formats: records of a fixed size, numbered, with a truncated last one refused.
 
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use crate::noted::Noted;
 
 /// Reads one record of `N` bytes.
 pub(crate) trait RecordParser<const N: usize>: Send {
-    /// The record, or what is wrong with it.
+    /// The record, or its error.
     fn parse(&mut self, bytes: &[u8; N]) -> Result<Item, String>;
 
     /// How many bytes follow this record before the next one.

@@ -1,10 +1,13 @@
-//! blktrace binary, in the byte order that the magic shows: `magic u32, sequence u32, time u64 (ns),
-//! sector u64, bytes u32, action u32, pid u32, device u32, cpu u32, error u16, pdu_len u16`, then
-//! `pdu_len` bytes of payload.
+//! blktrace binary, in the byte order that the magic shows.
 //!
-//! The low 16 bits of the action are the event, the high ones categories. As in blkparse's text, the
-//! request is the issue to the drive if the first 64 KiB hold one, else the queueing, unless an option
-//! says which. blktrace writes one file per CPU; a file joined from several goes back in time.
+//! ```text
+//! magic u32, sequence u32, time u64 (ns), sector u64, bytes u32, action u32, pid u32, device u32, cpu u32, error u16,
+//! pdu_len u16, then pdu_len bytes of payload
+//! ```
+//!
+//! The low 16 bits of the action are the event, the high ones categories. As in blkparse's text, the request is the
+//! issue to the drive if the first 64 KiB hold one. Else it is the queueing, unless an option decides. blktrace writes
+//! one file per CPU; a file joined from several goes back in time.
 
 use super::binary::{RecordParser, at};
 use super::event::BlkparseEvent;

@@ -1,7 +1,7 @@
-//! Phelsuma's own CSV: the header `time_us,device,op,offset_bytes,size_bytes`, then one request per
-//! line. Times are microseconds and may have a fraction; op is read, write, trim or flush; lines that
-//! begin with `#` are comments and may precede the header. A flush has offset and size 0.
-//! The header may occur again where files were joined.
+//! Phelsuma's own CSV: the header `time_us,device,op,offset_bytes,size_bytes`, then one request per line.
+//!
+//! Times are microseconds and may have a fraction; op is read, write, trim or flush. Lines that begin with `#` are
+//! comments and may precede the header. The header may occur again where files were joined.
 
 use super::dialect::Separator;
 use super::text::LineParser;

@@ -1,14 +1,14 @@
 //! Guessing a format from the first 64 KiB of content, never from the file's name.
 //!
-//! 1. Beginnings that only one format has: blktrace's magic, HP SRT's, the header lines of our own CSV
-//!    (after comments), fio and SYSTOR '17.
+//! 1. Beginnings that only one format has: blktrace's magic, HP SRT's, the header lines of our own CSV (after
+//!    comments), fio and SYSTOR '17.
 //! 2. VSCSI by the version field of its first records.
-//! 3. Text formats without a header: the one of which most lines have the shape, at least as many as
-//!    have not (after a record, a wrong shape is an error anyway). Ties go to the format that
-//!    [`CANDIDATES`] lists first.
+//! 3. Text formats without a header: the one of which most lines have the shape, at least as many as have not. (After a
+//!    record, a wrong shape is an error anyway.) Ties go to the format that [`CANDIDATES`] lists first.
 //! 4. The same in other dialects (separators, quotes, up to two more columns), where no format fits as it stands.
-//! 5. Five blank-separated columns of numbers are DiskSim, FlashSim or a replayer cut; their files say
-//!    how they are told apart. `--format` overrules everything here.
+//! 5. A heading that names what a request needs.
+//! 6. Five blank-separated columns of numbers are DiskSim, FlashSim or a replayer cut; their files say how to
+//!    distinguish them. `--format` overrules everything here.
 
 use super::columns::{ColumnSpec, suggest};
 use super::dialect::Lenient;
@@ -133,7 +133,7 @@ fn by_lines(text: &[u8], reading: Reading) -> Option<Format> {
     })
 }
 
-/// A parser good enough to tell shapes; units do not matter for that.
+/// A parser good enough to distinguish shapes; units do not matter for that.
 fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
     let time = TimeUnit::Ns;
     Some(match format {

@@ -1,13 +1,14 @@
-//! DiskSim ASCII, also used by SSDsim and MQSim: `time device lba size flag`, blanks or tabs, address
-//! and size in 512-byte sectors, flag bit 0 set for a read.
+//! DiskSim ASCII, also used by SSDsim and MQSim: `time device lba size flag`.
 //!
-//! The formats differ in the time unit and nothing in the file says which. Unless an option does: a
-//! time column with fractions is in milliseconds (DiskSim), whole numbers are nanoseconds (SSDsim,
-//! MQSim), or Windows file times where they are as large as these. Converted traces with whole microseconds exist and need the option. The guess rests on the
-//! first 64 KiB; a fraction that turns up later contradicts it and is an error.
+//! Columns are separated by blanks or tabs. Address and size are in 512-byte sectors; flag bit 0 is set for a read.
 //!
-//! FlashSim `_4k` and replayer cuts have the same five columns; [`super::flashsim`] and
-//! [`super::replayer`] say how they are told apart.
+//! The formats differ in the time unit and nothing in the file says which. Unless an option does: a time column with
+//! fractions is in milliseconds (DiskSim), whole numbers are nanoseconds (SSDsim, MQSim). Numbers as large as Windows
+//! file times are these. Converted traces with whole microseconds exist and need the option. The guess rests on the
+//! first 64 KiB. A fraction that turns up later contradicts it and is an error.
+//!
+//! FlashSim `_4k` and replayer cuts have the same five columns; [`super::flashsim`] and [`super::replayer`] say how to
+//! distinguish them.
 
 use super::{Item, SECTOR_BYTES, TimeUnit};
 use crate::format::text::LineParser;

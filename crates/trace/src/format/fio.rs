@@ -1,9 +1,10 @@
-//! fio iologs, versions 2 and 3: the header `fio version N iolog`, then file actions
-//! `file add|open|close` and requests `file read|write|trim|sync|datasync offset length`, in version 3
-//! with the time in microseconds in front of each line, in bytes.
+//! fio iologs, versions 2 and 3: the header `fio version N iolog`, file actions, and requests in bytes.
 //!
-//! Version 2 has no times but `file wait us` lines, each counted from the wait before it. Files are
-//! devices, numbered in order of appearance; sync and datasync are flushes.
+//! File actions are `file add|open|close`. Requests are `file read|write|trim|sync|datasync offset length`. Version 3
+//! has the time in microseconds in front of each line.
+//!
+//! Version 2 has no times but `file wait us` lines, each counted from the wait before it. Files are devices, numbered
+//! in order of appearance; sync and datasync are flushes.
 
 use super::text::LineParser;
 use super::{Item, Record, TimeUnit};

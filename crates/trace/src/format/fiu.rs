@@ -1,7 +1,7 @@
 //! FIU traces: `ns pid process lba size R|W major minor md5`, 512-byte sectors.
 //!
-//! Files cut out of tar archives carry tar headers and padding; lines with NUL bytes are those, also
-//! where a record is glued to the end of one.
+//! Files cut out of tar archives carry tar headers and padding. Those are lines with NUL bytes, also where a record is
+//! glued to the end of one.
 
 use super::text::LineParser;
 use super::{Item, SECTOR_BYTES, TimeUnit};

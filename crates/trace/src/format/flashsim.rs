@@ -1,11 +1,16 @@
-//! FlashSim's `_4k` ASCII: the five columns of DiskSim, with the size in units of 4 KiB (rounded up by
-//! whoever converted it) and the address still in 512-byte sectors. Milliseconds.
+//! FlashSim's `_4k` ASCII: the five columns of DiskSim, with the size in units of 4 KiB.
 //!
-//! Nothing in the file says so. It is taken for FlashSim when its columns are separated by tabs *and* three signs
-//! agree. Times have a fraction: SSDsim's are whole nanoseconds. Not each size is a multiple of 8: sectors of pages of
-//! 4 KiB are. No more requests continue their predecessor when sizes are read as sectors (address grows by the size)
-//! than when they are read as 4 KiB units (address grows by eight times the size). Steps of fewer than 8 say nothing:
-//! records of a database log lie that close in both. Everything else of this shape is DiskSim.
+//! The converter has rounded sizes up. The address is still in 512-byte sectors. Times are milliseconds.
+//!
+//! Nothing in the file says so. It is taken for FlashSim when its columns are separated by tabs and three signs agree:
+//!
+//! - Times have a fraction. SSDsim's are whole nanoseconds.
+//! - Not each size is a multiple of 8. Sectors of pages of 4 KiB are.
+//! - No more requests continue their predecessor with sizes read as sectors than as units of 4 KiB. The address grows by
+//!   the size then, or by eight times the size. Steps of fewer than 8 say nothing: records of a database log lie that
+//!   close in both.
+//!
+//! Everything else of this shape is DiskSim.
 
 use super::disksim::{FiveColumns, has_fractional_time};
 use super::{SECTOR_BYTES, TimeUnit};

@@ -1,9 +1,10 @@
-//! HP SRT 1.3 (Ruemmler and Wilkes, UNIX disk access patterns): a text header that begins with
-//! `$$TR_IOREC` and ends with a form feed, then big-endian records of 14 32-bit integers: `size, id,
-//! sec, usec, start_us, stop_us, bytes, sector, device, drivertype, cylinder, flags, info, qlen`.
+//! HP SRT 1.3 (Ruemmler and Wilkes, UNIX disk access patterns): a text header, then big-endian records.
 //!
-//! Sectors are 256 bytes and absolute on the disk, so sections of a disk share its address space; the
-//! device is the disk (bits 8 to 15 of the device field). Flags bit 0 is set for a read.
+//! The header begins with `$$TR_IOREC` and ends with a form feed. A record is 14 32-bit integers: `size, id, sec, usec,
+//! start_us, stop_us, bytes, sector, device, drivertype, cylinder, flags, info, qlen`.
+//!
+//! Sectors are 256 bytes and absolute on the disk, so sections of a disk share its address space. The device is the
+//! disk (bits 8 to 15 of the device field). Flags bit 0 is set for a read.
 
 use std::io::BufRead;
 use std::sync::Arc;

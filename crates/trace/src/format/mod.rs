@@ -8,8 +8,8 @@ use serde::Serialize;
 pub use event::BlkparseEvent;
 
 use crate::TraceError;
-use crate::request::Op;
 use crate::noted::Noted;
+use crate::request::Op;
 use crate::skipped::SkipReason;
 
 pub(crate) mod binary;
@@ -45,7 +45,7 @@ pub(crate) const SECTOR_BYTES: u64 = 512;
 /// A record as a format states it, before checks that are the same for all formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// Absolute, in whatever epoch the file uses.
+    /// Absolute, in the file's own epoch.
     pub(crate) time_ns: u64,
     pub(crate) device: u32,
     pub(crate) op: Op,
@@ -53,7 +53,7 @@ pub(crate) struct Record {
     pub(crate) size_bytes: u64,
 }
 
-/// What a line or a binary record turned out to be.
+/// The kind of a line or a binary record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Item {
     Record(Record),
@@ -159,13 +159,13 @@ macro_rules! formats {
                 &[$(Format::$variant,)*]
             }
 
-            /// The name by which `--format` knows it.
+            /// Its name for `--format`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Format::$variant => $name,)* }
             }
 
-            /// One line on what it is and in which units.
+            /// One line with its description and its units.
             #[must_use]
             pub fn description(self) -> &'static str {
                 match self { $(Format::$variant => $about,)* }

@@ -1,8 +1,9 @@
-//! MSR Cambridge CSV: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, Windows file time
-//! (100 ns since 1601), bytes. Cuts of it lack the last column.
+//! MSR Cambridge CSV: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
 //!
-//! Disks of different hosts are different devices: the device is the disk number plus 65,536 times the
-//! host's index in order of appearance, hence the plain disk number in the usual file of one host.
+//! Timestamps are Windows file time (100 ns since 1601), offsets and sizes bytes. The last column may be missing.
+//!
+//! Disks of different hosts are different devices. The device is the disk number plus 65,536 times the host's index in
+//! order of appearance. Hence it is the plain disk number in the usual file of one host.
 
 use super::dialect::Separator;
 use super::text::LineParser;

@@ -1,21 +1,16 @@
 //! Cuts of public traces for replayers: the five columns of DiskSim, with address and size in bytes.
+//!
 //! Milliseconds; type 1 is a read.
 //!
-//! Five columns are taken for this format when times have a fraction and every address and every size
-//! in the sample is a multiple of 512: no DiskSim trace asks only for multiples of 256 KiB at multiples
-//! of 256 KiB.
+//! Five columns are taken for this format on two conditions. Times have a fraction, and every address and every size in
+//! the sample is a multiple of 512. No DiskSim trace has only multiples of 256 KiB at multiples of 256 KiB.
 
 use super::TimeUnit;
 use super::disksim::{FiveColumns, has_fractional_time};
 use crate::number::{split_blank, whole};
 
 pub(crate) fn parser(time: TimeUnit) -> FiveColumns {
-    FiveColumns {
-        time,
-        guessed_from_whole_times: false,
-        address_unit_bytes: 1,
-        size_unit_bytes: 1,
-    }
+    FiveColumns { time, guessed_from_whole_times: false, address_unit_bytes: 1, size_unit_bytes: 1 }
 }
 
 /// Whether five columns of numbers are bytes rather than sectors. The last line of a sample that ends

@@ -2,7 +2,7 @@
 
 use crate::request::Op;
 
-/// What a SCSI command does; `None` for one that is none of ours.
+/// The operation of a SCSI command; `None` for one that is none of ours.
 pub(crate) fn op_of(command: u16) -> Option<Op> {
     match command {
         // READ(6), (10), (12), (16)

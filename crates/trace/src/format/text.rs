@@ -1,4 +1,4 @@
-//! What all text formats share: lines in, records out, and which lines may be skipped.
+//! The common part of all text formats: lines in, records out, and the lines that may be skipped.
 //!
 //! Lines that do not look like a record may precede the first one (a heading, leftovers of an archive), at most
 //! [`JUNK_LINES_MAX`]. After the first record such a line is an error: skipping it would be guessing. Two kinds are no
@@ -71,16 +71,7 @@ pub(crate) struct TextRecords<P> {
 
 impl<P: LineParser> TextRecords<P> {
     pub(crate) fn new(lines: Lines, parser: Lenient<P>, file: Arc<str>, format: Format) -> Self {
-        TextRecords {
-            lines,
-            parser,
-            file,
-            format,
-            record_seen: false,
-            first_junk: None,
-            junk_lines: 0,
-            heading: None,
-        }
+        TextRecords { lines, parser, file, format, record_seen: false, first_junk: None, junk_lines: 0, heading: None }
     }
 
     fn junk(&mut self, number: u64, odd: Odd, what: String, noted: &mut Noted) -> Result<(), TraceError> {

@@ -1,11 +1,11 @@
-//! VSCSI traces (VMware's vscsiStats, CloudPhysics): little-endian records, microseconds, 512-byte
-//! sectors, sizes in bytes.
+//! VSCSI traces (VMware's vscsiStats, CloudPhysics): little-endian records, microseconds, 512-byte sectors, sizes in
+//! bytes.
 //!
-//! Version 1, 32 bytes: `sn u32, len u32, nSG u32, cmd u16, ver u16 (0x01xx), lbn u64, ts u64`.
-//! Version 2, 40 bytes: `cmd u16, ver u16 (0x02xx), sn u32, len u32, nSG u32, lbn u64, ts u64, rt u64`.
+//! Version 1, 32 bytes: `sn u32, len u32, nSG u32, cmd u16, ver u16 (0x01xx), lbn u64, ts u64`. Version 2, 40 bytes:
+//! `cmd u16, ver u16 (0x02xx), sn u32, len u32, nSG u32, lbn u64, ts u64, rt u64`.
 //!
-//! A file is taken for one of them when every whole record of its first 64 has that version and a
-//! one-byte command, and at least half of the commands read, write or flush.
+//! A file is taken for one of them on two conditions. Every whole record of its first 64 has that version and a
+//! one-byte command. At least half of the commands read, write or flush.
 
 use super::binary::{RecordParser, at};
 use super::{Item, SECTOR_BYTES, TimeUnit, scsi};

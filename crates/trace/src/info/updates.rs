@@ -1,5 +1,7 @@
-//! How often writes of a size are updates: short requests have temporal locality, long ones are parts of streams
-//! (LAST++ section 4.2, figure 4(b), which has the mean number of updates of a request; here it is the share of pages).
+//! How often writes of a size are updates: short requests have temporal locality, long ones are parts of streams.
+//!
+//! This is LAST++ section 4.2, figure 4(b), which has the mean number of updates of a request. Here it is the share of
+//! pages.
 
 use super::share::share;
 use serde::Serialize;

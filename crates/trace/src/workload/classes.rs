@@ -1,10 +1,10 @@
-//! Which pages of a workload are written equally often: what a drive that is told the future can be told.
+//! Which pages of a workload are written equally often: the future that a drive can be given.
 
 use super::address::{HotCold, Zipf};
 use super::{Workload, WorkloadError};
 
-/// The class, of `classes` in all, of the page that is written `rank`-th most often of `pages`, from 0 on. The last class
-/// has half of the pages, the one before it half of the rest, and so on; the first has what is left.
+/// The class, of `classes` in all, of the page that is written `rank`-th most often of `pages`, from 0 on. The last
+/// class has half of the pages, the one before it half of the rest, and so on. The first has the rest.
 #[must_use]
 pub fn class_of_rank(rank: u64, pages: u64, classes: u8) -> u8 {
     let mut class = classes.saturating_sub(1);
@@ -17,9 +17,9 @@ pub fn class_of_rank(rank: u64, pages: u64, classes: u8) -> u8 {
 }
 
 impl Workload {
-    /// The class of each of `logical_pages` pages, of at most `classes`, those written most often being of class 0. The hot
-    /// and the cold pages of `hotcold` are two classes, those of `zipf` are divided by [`class_of_rank`], and those of
-    /// `uniform` and `sequential` are one. None for workloads of files, whose definition does not say it.
+    /// The class of each of `logical_pages` pages, of at most `classes`, those written most often being of class 0. The
+    /// hot and the cold pages of `hotcold` are two classes, those of `zipf` are divided by [`class_of_rank`], and those
+    /// of `uniform` and `sequential` are one. None for workloads of files, whose definition does not say it.
     ///
     /// # Errors
     /// The workload cannot run on such a drive.

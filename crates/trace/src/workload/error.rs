@@ -1,4 +1,4 @@
-//! What can be wrong with a workload.
+//! Errors of a workload.
 
 /// A workload specification that makes no sense, or a drive it cannot run on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -6,6 +6,6 @@
 pub struct WorkloadError {
     /// The specification.
     pub spec: String,
-    /// What is wrong and what would be right.
+    /// The error and what would be right.
     pub what: String,
 }

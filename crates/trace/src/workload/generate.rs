@@ -24,7 +24,7 @@ pub struct GenerateOptions {
     pub interval_ns: Option<u64>,
 }
 
-/// From each request to the next, in nanoseconds, where nobody says otherwise.
+/// From each request to the next, in nanoseconds, by default.
 pub const INTERVAL_NS: u64 = 100_000;
 
 /// Writes the first requests of a workload as own CSV. Pages are whole: a request that covers a page in

@@ -30,7 +30,7 @@ pub enum RequestSize {
     },
 }
 
-/// Shares of the operations, in percent of requests, and sizes. What is left are writes.
+/// Shares of the operations, in percent of requests, and sizes. The rest are writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mix {
     /// Reads.

@@ -1,4 +1,4 @@
-//! Synthetic workloads: seeded sequences of requests over a drive of L logical pages; endless, but for `media`.
+//! Synthetic workloads: seeded sequences of requests over a drive of L logical pages, endless but for `media`.
 //!
 //! | spec | what it asks |
 //! | --- | --- |
@@ -7,22 +7,25 @@
 //! | `zipf:THETA` | writes of one page, the k-th most popular page with probability proportional to k^-THETA |
 //! | `hotcold:WRITES/SPACE` | WRITES percent of the writes to SPACE percent of the pages |
 //! | `mixed:OPTIONS:INNER` | any of the above with reads, trims, flushes and larger requests |
-//! | `media:KIND,OPTIONS` | 6 GB of files (`pic`, `mp3` or `mov`) copied to a FAT32-like volume of 8 GB, then ten times 2 GB deleted and 2 GB copied; ends |
-//! | `desktop:OPTIONS` | a personal computer on an NTFS-like volume: metadata, temporary and cached files, documents, downloads |
+//! | `media:KIND,OPTIONS` | files (`pic`, `mp3` or `mov`) are copied to a FAT32-like volume and deleted; ends |
+//! | `desktop:OPTIONS` | a personal computer on an NTFS-like volume |
 //!
-//! Popular pages are scattered over the drive by a seeded permutation, so that popularity does not mean
-//! adjacency. `OPTIONS` are separated by commas: `read=P`, `trim=P`, `flush=P` (percent of requests; the
-//! rest are writes), `pages=N` or `pages=A-B` (pages per request, uniform), or instead of it
-//! `bytes=N` or `bytes=A-B` (whole 512-byte sectors per request, uniform, beginning at any sector of the
-//! page that INNER names). A request that would run past the end of the drive is moved back to end there
-//! (`sequential` starts over instead).
+//! Popular pages are scattered over the drive by a seeded permutation, so that popularity does not mean adjacency.
+//! `OPTIONS` are separated by commas:
+//! - `read=P`, `trim=P`, `flush=P`: percent of requests; the rest are writes;
+//! - `pages=N` or `pages=A-B`: pages per request, uniform;
+//! - `bytes=N` or `bytes=A-B` instead: whole 512-byte sectors per request, uniform, beginning at any sector of the page
+//!   that INNER names.
 //!
-//! `media` and `desktop` are workloads of files, which write alone (`files` says what and why). Their options are
-//! `trim`, which trims what is deleted, and for `media` `rounds=N` instead of ten. `media` ends after its rounds: a run
-//! of it counts all of it unless it is told otherwise. `desktop` knows time ([`Workload::is_timed`]).
+//! A request that would run past the end of the drive is moved back to end there (`sequential` starts over instead).
 //!
-//! Same spec, drive and seed: the same requests on any machine. Floating point is only used through
-//! operations that are exact or implemented in Rust.
+//! `media` copies 6 GB to a volume of 8 GB, then ten times deletes 2 GB and copies 2 GB. `desktop` has metadata,
+//! temporary and cached files, documents and downloads. Both are workloads of files, which only write (`files` says
+//! what and why). Their option `trim` trims deleted files. `media` also has `rounds=N` instead of ten. `media` ends
+//! after its rounds: by default a run of it counts all of it. `desktop` has times ([`Workload::is_timed`]).
+//!
+//! Same spec, drive and seed: the same requests on any machine. Floating point is only used through operations that are
+//! exact or implemented in Rust.
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,7 +52,7 @@ pub use generate::{GenerateOptions, INTERVAL_NS, generate};
 pub use mixed::{Mix, RequestSize};
 pub use permutation::Permutation;
 
-/// What is asked of a drive, apart from its size and the seed.
+/// The requests to a drive, apart from its size and the seed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Workload {
     /// Every page equally likely.
@@ -79,12 +82,12 @@ pub enum Workload {
     Media(Media),
     /// A personal computer.
     Desktop {
-        /// Whether what is deleted is trimmed.
+        /// Whether deleted files are trimmed.
         trim: bool,
     },
 }
 
-/// One line for each workload: how it is spelled, what it does.
+/// One line for each workload: its spelling and its effect.
 pub const LIST: &[(&str, &str)] = &[
     ("uniform", "writes of one page, every page equally likely"),
     ("sequential", "writes of one page in ascending order, over and over"),
@@ -119,8 +122,8 @@ impl Workload {
         matches!(self, Workload::Media(_))
     }
 
-    /// Whether its requests say when they arrive. Those of others all have time 0: the drive is asked as fast as it
-    /// answers.
+    /// Whether its requests say when they arrive. Those of others all have time 0: each comes as soon as the drive has
+    /// answered.
     #[must_use]
     pub fn is_timed(&self) -> bool {
         matches!(self, Workload::Desktop { .. })

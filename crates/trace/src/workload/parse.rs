@@ -124,7 +124,7 @@ fn mixed(rest: &str) -> Result<Workload, String> {
         seen.push(kind);
     }
     let total = mix.read_percent + mix.trim_percent + mix.flush_percent;
-    // Decimal fractions may add up to a little over what they say.
+    // In binary, decimal fractions may add up to a little over their sum.
     if total > 100.0 + 1e-9 {
         return Err(format!("reads, trims and flushes are {total} percent together, 100 at most would be right"));
     }

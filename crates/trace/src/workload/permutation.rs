@@ -1,5 +1,7 @@
-//! A seeded bijection of 0 to L - 1, without a table: a small Feistel network over the next power of
-//! two, walked until it lands inside (each walk takes fewer than two steps on average).
+//! A seeded bijection of 0 to L - 1, without a table.
+//!
+//! It is a small Feistel network over the next power of two, walked until it lands inside. Each walk takes fewer than
+//! two steps on average.
 
 /// The bijection.
 #[derive(Debug, Clone)]

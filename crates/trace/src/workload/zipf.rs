@@ -1,11 +1,12 @@
-//! Exact Zipf-distributed ranks in constant time and memory: rejection-inversion (Hörmann and
-//! Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", 1996).
+//! Exact Zipf-distributed ranks in constant time and memory: rejection-inversion.
 //!
-//! Rank k of 1 to L has probability proportional to k^-theta, for any theta above 0. The density is
-//! integrated in closed form as H(x) = (x^(1-theta) - 1) / (1 - theta), which is ln x at theta = 1;
-//! near 1 it is evaluated through `expm1` and `ln_1p` so that nothing cancels. The area under H between
-//! 1/2 and L + 1/2 is inverted at a uniform point, rounded to a rank, and accepted if the point lies in
-//! the bar of that rank; at least two of three points do.
+//! The method is Hörmann and Derflinger's, "Rejection-inversion to generate variates from monotone discrete
+//! distributions", 1996.
+//!
+//! Rank k of 1 to L has probability proportional to k^-theta, for any theta above 0. The density is integrated in
+//! closed form as H(x) = (x^(1-theta) - 1) / (1 - theta), which is ln x at theta = 1. Near 1 it is evaluated through
+//! `expm1` and `ln_1p` so that nothing cancels. The area under H between 1/2 and L + 1/2 is inverted at a uniform point
+//! and rounded to a rank. The rank is accepted if the point lies in its bar; at least two of three points do.
 
 use rand_core::RngCore;
 

@@ -3,7 +3,9 @@
 use std::io::Cursor;
 use std::path::PathBuf;
 
-use phelsuma_trace::{ColumnSpec, Filters, Format, InputReport, Op, OpenOptions, Request, TimeUnit, TraceFile, reader_from};
+use phelsuma_trace::{
+    ColumnSpec, Filters, Format, InputReport, Op, OpenOptions, Request, TimeUnit, TraceFile, reader_from,
+};
 
 use crate::samples::since_earliest;
 
@@ -53,7 +55,9 @@ fn a_byte_order_mark_costs_no_record() {
     assert_eq!(sum(&requests, Op::Write), (3, 12_800));
     assert_eq!(report.duration_ns, 4_332_052_600);
     assert_eq!(report.warnings, [""; 0]);
-    let utf16 = |text: &str| -> Vec<u8> { [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect() };
+    let utf16 = |text: &str| -> Vec<u8> {
+        [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    };
     assert_eq!(text(utf16(MSR)).0, text(MSR).0);
     let own = "\u{feff}time_us,device,op,offset_bytes,size_bytes\r\n0,0,write,0,512\r\n";
     assert_eq!(text(own).0.len(), 1);
@@ -135,9 +139,7 @@ fn a_format_that_is_named_needs_no_header() {
 
 #[test]
 fn quotes_and_blanks_around_columns_are_no_part_of_them() {
-    for (name, requests) in
-        [("msr_6col.csv", 5), ("msr_quoted.csv", 5), ("own_quoted.csv", 1), ("own_spaces.csv", 1)]
-    {
+    for (name, requests) in [("msr_6col.csv", 5), ("msr_quoted.csv", 5), ("own_quoted.csv", 1), ("own_spaces.csv", 1)] {
         assert_eq!(read(&format!("quoted-csv/{name}")).0.len(), requests, "{name}");
     }
     let quoted = MSR.replace(",hm,", ",\"h,m\",");
@@ -282,7 +284,8 @@ fn taken_at_its_word(text: &str) -> Vec<Request> {
 
 #[test]
 fn the_error_of_an_unknown_file_names_columns_that_read_it() {
-    let lines: String = (0..20u64).map(|n| format!("job{}|{}|W|{}|4096|{}\n", n % 2, n * 250, n * 7919 % 100 * 8, n)).collect();
+    let lines: String =
+        (0..20u64).map(|n| format!("job{}|{}|W|{}|4096|{}\n", n % 2, n * 250, n * 7919 % 100 * 8, n)).collect();
     let requests = taken_at_its_word(&lines);
     assert_eq!((requests.len(), requests[1].offset_bytes, requests[1].size_bytes), (20, 19 * 8 * 512, 4096));
     let lines: String =

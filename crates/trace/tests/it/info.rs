@@ -214,8 +214,8 @@ fn info_of_workload(spec: &str, logical_pages: u64, pages_written: Option<u64>, 
     TraceInfo::of_workload(&Workload::parse(spec).unwrap(), &extent, &options).unwrap()
 }
 
-/// Figure 3 of Dual Greedy's paper. Two modes: a valley at most half as high as either peak, and a twentieth of all lives
-/// or more on each side of it.
+/// Figure 3 of Dual Greedy's paper. Two modes: a valley at most half as high as either peak, and a twentieth of all
+/// lives or more on each side of it.
 #[test]
 fn pages_of_a_desktop_live_short_or_long_and_those_of_uniform_writes_do_not() {
     for pages in [1 << 17, 1 << 20, 10 << 20] {

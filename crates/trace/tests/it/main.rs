@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod file_workloads;
 mod cases;
+mod file_workloads;
 mod fold;
 #[cfg(feature = "zstd")]
 mod formats;

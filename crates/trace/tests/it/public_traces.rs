@@ -144,7 +144,7 @@ fn only_what_has_the_right_hash_is_fetched() {
     assert!(code == Some(2) && wrong.contains("unknown trace 'other.zst'; known are gone.zst good.zst"), "{wrong}");
 }
 
-/// The folder of the traces; none where there is none and nobody said that there should be one.
+/// The folder of the traces; none where there is none and none was required.
 fn folder() -> Option<PathBuf> {
     let named = std::env::var_os("PHELSUMA_TRACES").map(PathBuf::from);
     let workspace = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
@@ -153,7 +153,7 @@ fn folder() -> Option<PathBuf> {
 }
 
 fn options_of(expected: &Expected) -> OpenOptions {
-    // Whole microseconds: the one file whose time unit cannot be told.
+    // Whole microseconds: the one file whose time unit is not in it.
     let time_unit = expected.file.starts_with("server_dtrs").then_some(TimeUnit::Us);
     OpenOptions { time_unit, ..OpenOptions::default() }
 }

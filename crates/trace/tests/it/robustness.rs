@@ -1,4 +1,4 @@
-//! Bytes that nobody wrote as a trace: never a panic, never a request out of bounds, always an end.
+//! Bytes that are no trace: never a panic, never a request out of bounds, always an end.
 
 use std::io::Cursor;
 

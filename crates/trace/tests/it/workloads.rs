@@ -76,8 +76,8 @@ fn sequential_goes_round() {
 
 #[test]
 fn zipf_has_exactly_its_probabilities_below_at_and_above_one() {
-    // Sorting the counts would bias the tail, so only ranks whose order cannot be mistaken are told
-    // apart: a thousand draws to the least popular of 30 pages.
+    // Sorting the counts would bias the tail, so only ranks whose order cannot be mistaken are distinguished: a
+    // thousand draws to the least popular of 30 pages.
     for theta in [0.1, 0.5, 0.99, 1.0, 1.01, 1.2, 2.0] {
         let pages = if theta > 1.5 { 8 } else { 12 };
         let probabilities = zipf_probabilities(pages, theta);
@@ -101,7 +101,7 @@ fn zipf_over_many_pages_has_the_right_head_and_tail() {
             let right = probability * draws as f64;
             assert!((seen as f64 - right).abs() < 6.0 * right.sqrt(), "theta {theta}, rank {rank}: {seen} of {right}");
         }
-        // How many different pages are asked at all weighs the tail: sum of 1 - (1 - p)^n.
+        // How many different pages there are in all weighs the tail: sum of 1 - (1 - p)^n.
         let asked = observed.iter().filter(|&&count| count > 0).count() as f64;
         let right: f64 = probabilities.iter().map(|p| 1.0 - (-p * draws as f64).exp()).sum();
         assert!((asked - right).abs() < 6.0 * right.sqrt(), "theta {theta}: {asked} pages of {right}");

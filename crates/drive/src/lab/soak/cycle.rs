@@ -1,5 +1,7 @@
-//! A cycle of the soak: what decays, what the host asks for, and where the power fails. Drawn as a whole before any of it
-//! is done, so that a cycle, or a request of it, can be left out and the others stay what they are.
+//! A cycle of the soak: what decays, what the host does, and where the power fails.
+//!
+//! It is drawn as a whole before any of it is done. So a cycle, or a request of it, can be left out and the others stay
+//! the same.
 
 use crate::lab::decay::Decays;
 use crate::lab::script::Request;

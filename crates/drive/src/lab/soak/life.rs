@@ -1,5 +1,5 @@
-//! A drive's life in the soak: from a blank chip through cycles of requests, decay and power cuts, everything looked at
-//! after each.
+//! A drive's life in the soak: from a blank chip through cycles of requests, decay and power cuts. Everything is
+//! checked after each.
 
 use super::cycle::{Breaks, Cut, Cycle};
 use crate::lab::beside;
@@ -18,7 +18,7 @@ use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, SimNand, Time, Timing};
 use std::sync::Arc;
 
-/// What a life is of.
+/// The subject of a life.
 #[derive(Clone, Debug)]
 pub(crate) struct Species {
     pub(crate) geometry: Geometry,
@@ -103,8 +103,8 @@ impl<'a> Life<'a> {
         Ok(())
     }
 
-    /// Whether anything is promised of it still, after the pages of metadata that have decayed. (Where the host's have, all
-    /// that a life asks holds, whether promised or not.)
+    /// Whether anything is promised of it still, after the pages of metadata that have decayed. (Where user pages have,
+    /// all that a life checks holds, whether promised or not.)
     pub(crate) fn is_promised(&self) -> bool {
         let decays = Fault::Defect(Defect::MetadataDecays);
         self.model.has_decayed() < Decayed::Validity || !matches!(self.species.ftl.promise(decays), Promise::Nothing(_))
@@ -223,8 +223,8 @@ impl<'a> Life<'a> {
         consistent(self.ftl.as_mut(), &mut self.nand, &self.model, "after everything was written over")
     }
 
-    /// The power off and on again, and everything looked at before and after. What was in progress failed: nothing of it
-    /// shows while the power is on.
+    /// The power off and on again, and everything checked before and after. The request in progress failed: nothing of
+    /// it shows while the power is on.
     fn restart(&mut self, when: &str, in_progress: Option<InProgress>) -> Checked<()> {
         compare(self.ftl.as_mut(), &mut self.nand, &self.model, when)?;
         save(self.ftl.as_mut(), &mut self.nand, self.at)?;
@@ -269,7 +269,7 @@ impl<'a> Life<'a> {
         failure(FailureKind::Stuck, "a recovery with nothing to cut is cut".into())
     }
 
-    /// What the FTL has to do by now. Whether there was anything.
+    /// The FTL's due work. Whether there was any.
     fn do_what_is_due(&mut self) -> Result<bool, Stop> {
         if self.ftl.due().is_none_or(|due| due > self.at) {
             return Ok(false);

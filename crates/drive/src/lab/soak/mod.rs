@@ -1,8 +1,10 @@
-//! The soak: drives live, one after the other, through random requests, power cuts at random operations, recoveries cut
-//! short, pages that decay and blocks that grow bad, and everything is looked at after each cut.
+//! The soak: drives live, one after the other, through random requests, power cuts, decay and bad blocks.
 //!
-//! A life is made of its number and the seed alone, so lives add up: a soak that is stopped goes on where it was, and any
-//! life can be lived again. What is found is shortened to the fewest cycles and requests that show it (`shrink.rs`).
+//! Power is cut at random operations, recoveries are cut short, pages decay and blocks grow bad. Everything is checked
+//! after each cut.
+//!
+//! A life is made of its number and the seed alone, so lives add up. A soak that is stopped goes on where it was, and
+//! any life can be lived again. A finding is shortened to the fewest cycles and requests that show it (`shrink.rs`).
 
 mod cycle;
 mod life;
@@ -29,7 +31,7 @@ const WRITES: u32 = 1_000;
 /// How many findings are kept.
 const FOUND_MAX: usize = 10;
 
-/// What soaks, and in what: an FTL of this house, or any other [`Subject`].
+/// What soaks, and in what: an FTL of this project, or any other [`Subject`].
 #[derive(Clone, Debug)]
 pub struct SoakConfig<F = Config> {
     /// The chip set's shape.
@@ -40,7 +42,7 @@ pub struct SoakConfig<F = Config> {
     pub ftl: F,
     /// What every life is made of, with its number.
     pub seed: u64,
-    /// A page decays in one cycle of so many; 0: never. What may then be lost is what FTLs of this house may lose.
+    /// A page decays in one cycle of so many; 0: never. What may then be lost is what FTLs of this project may lose.
     pub decay: u32,
     /// A block grows bad in one cycle of so many; 0: never.
     pub bad: u32,
@@ -48,7 +50,7 @@ pub struct SoakConfig<F = Config> {
     pub threads: usize,
 }
 
-/// What a life has shown to be wrong.
+/// A failure that a life has shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SoakFound {
     /// The life's number.
@@ -57,11 +59,11 @@ pub struct SoakFound {
     pub cycle: u64,
     /// `lost`, `corrupt`, `stuck` or `panic`.
     pub kind: String,
-    /// What was found.
+    /// The finding.
     pub message: String,
     /// The shortest way to it that was found, a line a step; after the drive was filled.
     pub script: Vec<String>,
-    /// Whether the FTL promises that this cannot be; false is told by [`SoakConfig::relive`] alone.
+    /// Whether the FTL promises that this cannot be; only [`SoakConfig::relive`] reports false.
     #[serde(default = "yes")]
     pub promised: bool,
 }
@@ -70,7 +72,7 @@ fn yes() -> bool {
     true
 }
 
-/// Of what a soak keeps.
+/// Of the state that a soak keeps.
 const SCHEMA: &str = "phelsuma.soak/1";
 
 /// How far a soak is; `phelsuma.soak/1`.
@@ -83,10 +85,11 @@ pub struct SoakState {
     pub ftl: String,
     /// What soaks, and in what: counts of equal ones add up.
     pub of: String,
-    /// Which builds it was done with: whatever tells whoever calls [`SoakConfig::soak`] one from another, in their order.
+    /// Which builds it was done with: names by which the caller of [`SoakConfig::soak`] distinguishes them, in their
+    /// order.
     #[serde(default)]
     pub builds: Vec<String>,
-    /// Whether it is told what no real FTL knows.
+    /// Whether it gets hints that no real FTL has.
     #[serde(default)]
     pub oracle: bool,
     /// Lives that have ended.
@@ -110,12 +113,12 @@ pub struct SoakState {
     /// ([`Subject::promise`](super::Subject::promise)).
     #[serde(default)]
     pub not_promised: u64,
-    /// The first of those; [`SoakConfig::relive`] tells what they showed.
+    /// The first of those; [`SoakConfig::relive`] reports what they showed.
     #[serde(default)]
     pub lives_not_promised: Vec<u64>,
     /// Seconds that it took.
     pub seconds: f64,
-    /// The first of what is wrong.
+    /// The first of the failures.
     pub found: Vec<SoakFound>,
 }
 
@@ -188,7 +191,7 @@ struct Lived {
 }
 
 impl<F: Subject + Clone + 'static> SoakConfig<F> {
-    /// All that makes lives what they are, in a line.
+    /// All that determines lives, in a line.
     fn describe(&self) -> String {
         let Self { geometry, timing, ftl, seed, decay, bad, .. } = self;
         format!("{}, seed {seed}, decay 1/{decay}, bad 1/{bad}", described(ftl, geometry, timing))
@@ -199,10 +202,10 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         Species { geometry: self.geometry, timing: self.timing, ftl }
     }
 
-    /// Goes on until there are so many cycles. `tell` is told after every few lives, and says whether to go on.
+    /// Goes on until there are so many cycles. `tell` is called after every few lives, and says whether to go on.
     ///
     /// # Errors
-    /// [`LabError`]: the FTL is not made for it, or does not do what is asked even on a new drive.
+    /// [`LabError`]: the FTL is not made for it, or fails even on a new drive.
     pub fn soak(
         &self,
         state: &mut SoakState,
@@ -220,7 +223,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
                 lives.into_iter().map(|l| l.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
             });
             for lived in lived {
-                // However many threads there are, what was lived beyond that is left out.
+                // However many threads there are, lives beyond that are left out.
                 if state.cycles < cycles {
                     state.add(lived?);
                 }
@@ -233,7 +236,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         Ok(())
     }
 
-    /// Lives the life with this number once more; what is wrong with it, promised or not.
+    /// Lives the life with this number once more; its failures, promised or not.
     ///
     /// # Errors
     /// As [`SoakConfig::soak`].
@@ -242,7 +245,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
         Ok(self.live(number, true)?.found)
     }
 
-    /// `tells_all`: what is wrong is found also where nothing else was promised.
+    /// `tells_all`: failures are found also where nothing else was promised.
     fn live(&self, number: u64, tells_all: bool) -> Result<Lived, LabError> {
         if let Some(why) = self.ftl.why_not_survivable() {
             return Err(LabError::NotPromised(self.ftl.name().into(), why));
@@ -283,7 +286,7 @@ impl<F: Subject + Clone + 'static> SoakConfig<F> {
     }
 }
 
-/// What is wrong, and when that was found.
+/// The failure, and when it was found.
 struct Failed {
     cycle: usize,
     failure: Failure,

@@ -1,5 +1,6 @@
-//! The shortest way to a finding: cycles are left out, then requests and what else is in a cycle, as long as the same kind
-//! of thing is still wrong.
+//! The shortest way to a finding.
+//!
+//! Cycles are left out, then requests and other parts of a cycle, as long as the same kind of failure remains.
 
 use super::cycle::Cycle;
 use super::life::{Life, Species};

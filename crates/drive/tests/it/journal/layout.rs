@@ -12,7 +12,7 @@ pub(super) const DEPTH_MAX: usize = 32;
 const MAGIC: u32 = u32::from_le_bytes(*b"Jrnl");
 const HEADER_BYTES: usize = 20;
 
-/// What the log keeps of a page of user data: whose it is, and where the tree goes on from it.
+/// The log's record of a page of user data: its owner, and where the tree goes on from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Meta {
     pub(super) id: u32,

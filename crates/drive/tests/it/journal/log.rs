@@ -104,7 +104,7 @@ impl JournalFtl {
         self.append(nand, (held.content(), crc), meta, purpose)
     }
 
-    /// Ends the group: from here on a recovery finds what is in it. Slots that nothing was written to are left out.
+    /// Ends the group: from here on a recovery finds its pages. Slots that nothing was written to are left out.
     pub(super) fn checkpoint<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.open_block(nand)?;
         let group = self.layout.group_of(self.head);
@@ -135,7 +135,8 @@ impl JournalFtl {
         self.layout.block(self.tail) == block % blocks
     }
 
-    /// Moves the tail one place on; a page there that is live is copied to the head. Says whether anything could be done.
+    /// Moves the tail one place on; a page there that is live is copied to the head. Says whether anything could be
+    /// done.
     pub(super) fn collect_one<N: Nand>(&mut self, nand: &mut N) -> Result<bool, FtlError> {
         if self.nothing_to_collect() {
             return Ok(false);
@@ -145,7 +146,8 @@ impl JournalFtl {
             self.tail_group = match self.read_group(nand, group, Purpose::Gc) {
                 Group::Complete(checkpoint) => Some(checkpoint.metas),
                 Group::Blank => Some(Vec::new()),
-                // The flaw. A cut has met this checkpoint page, so nothing in the group counts: recovery went on behind it.
+                // The flaw. A cut has met this checkpoint page, so nothing in the group counts: recovery went on behind
+                // it.
                 Group::Unreadable if !self.skips_torn_groups => return Err(TORN_GROUP),
                 Group::Unreadable => Some(Vec::new()),
             };

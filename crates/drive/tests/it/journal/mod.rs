@@ -1,22 +1,24 @@
-//! A small journalling FTL, made after what is publicly known of Dhara (Daniel Beer's FTL for small microcontrollers), as
-//! an FTL from outside for the crash laboratory to try. None of its code is from there.
+//! A small journalling FTL after Dhara, as an FTL from outside for the crash laboratory to try.
 //!
-//! What it has in common with Dhara: all pages go to one log that runs around the chip. They come in groups, and the last
-//! page of a group is its checkpoint, which holds the metadata of the others; until it is written they do not count. The
-//! mapping is a radix tree threaded through these metadata (`tree.rs`). Space is collected at the log's tail (`log.rs`).
-//! RAM keeps the ends of the log and the metadata of the group that is being written, and a recovery finds the last
-//! checkpoint by binary search (`resume.rs`).
+//! It is made after what is publicly known of Dhara (Daniel Beer's FTL for small microcontrollers). None of its code is
+//! from there.
 //!
-//! **The flaw**: a checkpoint page that a power cut has met is left behind where the log goes on. When the tail comes to
-//! its group, collection reads it. If it is blank, or whole, all is well; if it reads as an ECC error, collection gives
-//! up. It reads so the next time, too: the drive shows everything, and can never be written in full again.
-//! [`Journal::skips_torn_groups`] mends that: what cannot be read was never a checkpoint.
+//! Common with Dhara: all pages go to one log that runs around the chip. They come in groups. The last page of a group
+//! is its checkpoint, which holds the metadata of the others; until it is written they do not count. The mapping is a
+//! radix tree threaded through these metadata (`tree.rs`). Space is collected at the log's tail (`log.rs`). RAM keeps
+//! the ends of the log and the metadata of the group that is being written. A recovery finds the last checkpoint by
+//! binary search (`resume.rs`).
 //!
-//! What is otherwise: every request ends with a checkpoint, since here a write that is acknowledged is on flash. So there
-//! are rules that Dhara does not have, against pages that look blank and are not, and against such as read well only
-//! until the next cut: a recovery goes on in a fresh block, and first writes anew what the last checkpoint tells. A
-//! checksum says what ECC says there. Slots that sync has nothing for are left out, not filled. Blocks that go bad are
-//! not handled, nothing overlaps, and operations are not as few as they could be.
+//! **The flaw**: a checkpoint page that a power cut has met is left behind where the log goes on. When the tail comes
+//! to its group, collection reads it. If it is blank, or whole, all is well. If it reads as an ECC error, collection
+//! gives up. It reads so the next time, too: the drive shows everything, and can never be written in full again.
+//! [`Journal::skips_torn_groups`] mends that: a page that cannot be read was never a checkpoint.
+//!
+//! Different from Dhara: every request ends with a checkpoint, since here a write that is acknowledged is on flash. So
+//! there are rules that Dhara does not have. They are against pages that look blank and are not, and against pages that
+//! read well only until the next cut. A recovery goes on in a fresh block, and first writes anew what the last
+//! checkpoint holds. A checksum stands in for ECC. Slots that sync has nothing for are left out, not filled. Blocks
+//! that go bad are not handled, nothing overlaps, and operations are not as few as they could be.
 
 mod layout;
 mod log;
@@ -77,7 +79,8 @@ impl Journal {
     fn layout(&self, nand: &CutNand) -> Result<Layout, FtlError> {
         let geometry = *nand.geometry();
         let layout = Layout::new(geometry, self.logical_pages);
-        // Beside the reserve, the block that is written, and a block that a cut has cut short. A quarter is for collection.
+        // Beside the reserve, the block that is written, and a block that a cut has cut short. A quarter is for
+        // collection.
         let user_blocks = u64::from(geometry.blocks().saturating_sub(RESERVE_BLOCKS + 2));
         let usable_pages = layout.map_or(0, |layout| {
             let group = u64::from(layout.group);
@@ -113,7 +116,7 @@ struct JournalFtl {
     /// The root of the tree, and how many logical pages are in it.
     root: u32,
     live: u32,
-    /// Metadata of the pages since the last checkpoint, and whether there is anything else that it does not tell.
+    /// Metadata of the pages since the last checkpoint, and whether there is anything else that it does not hold.
     open: Vec<Meta>,
     changed: bool,
     /// Metadata of the group at the tail.

@@ -1,5 +1,5 @@
-//! Bringing a drive up from flash: the last block by binary search, the last group in it, and what of that group a cut may
-//! have met written once more.
+//! Bringing a drive up from flash: the last block by binary search, the last group in it, and what of that group a cut
+//! may have met written once more.
 
 use super::layout::{Checkpoint, Group, Layout};
 use super::{Journal, JournalFtl, TORN_GROUP};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// A block may have lost its checkpoints to cuts, one after the other; more blocks than this in a row have not.
 const BLOCKS_TRIED: u32 = 8;
 
-/// What has been read. A page that a cut has met may read well once and never again, so none is read twice.
+/// The readings so far. A page that a cut has met may read well once and never again, so none is read twice.
 struct Search<'a, N> {
     ftl: &'a mut JournalFtl,
     nand: &'a mut N,
@@ -72,8 +72,8 @@ impl JournalFtl {
         // What follows in this block may look blank and not be. The next one is erased before it is used.
         let block = layout.block(group) + 1;
         ftl.go_to(block * layout.geometry.pages_per_block());
-        // This checkpoint may be the page that the cut has met, and may not be there next time. So what it alone tells is
-        // written once more, in one group, before anything is shown. Until then it is held in RAM.
+        // This checkpoint may be the page that the cut has met, and may not be there next time. So what it alone holds
+        // is written once more, in one group, before anything is shown. Until then it is held in RAM.
         ftl.held = Some((group, metas.clone()));
         ftl.changed = true;
         for (place, meta) in (group..).zip(&metas) {

@@ -1,5 +1,7 @@
-//! The mapping: a radix tree over the bits of logical page numbers. It has no nodes of its own. Each page in the log says
-//! where the other side is at each bit of its number, as of when it was written, so the page written last is the root.
+//! The mapping: a radix tree over the bits of logical page numbers.
+//!
+//! It has no nodes of its own. At each bit of its number, a page in the log says where the other side is, as of when it
+//! was written. So the page written last is the root.
 
 use super::JournalFtl;
 use super::layout::{Group, Meta, NOBODY, NOWHERE};
@@ -11,7 +13,7 @@ use phelsuma_nand::{Nand, Purpose};
 pub(super) struct Way {
     /// Where its newest page is.
     pub(super) place: Option<u32>,
-    /// What a new page of it has to say.
+    /// The metadata of a new page of it.
     pub(super) meta: Meta,
 }
 
@@ -20,7 +22,7 @@ impl JournalFtl {
         id >> (self.layout.depth - 1 - depth) & 1
     }
 
-    /// What the log says of the page at this place: in RAM while its group is open, in its checkpoint page afterwards.
+    /// The log's record of the page at this place: in RAM while its group is open, in its checkpoint page afterwards.
     fn meta<N: Nand>(&mut self, nand: &mut N, place: u32) -> Result<Meta, FtlError> {
         let slot = (place - self.layout.group_of(place)) as usize;
         let metas = match &self.held {
@@ -64,8 +66,8 @@ impl JournalFtl {
         Ok(Way { place: Some(next), meta })
     }
 
-    /// The page that is to be written anew, and what it has to say, so that the tree has the logical page at the end of
-    /// `way` no more: its nearest neighbour. None where it has none, and the tree is empty without it.
+    /// The page that is to be written anew, and its metadata, so that the logical page at the end of `way` leaves the
+    /// tree. It is its nearest neighbour. None where it has none, and the tree is empty without it.
     pub(super) fn without<N: Nand>(&mut self, nand: &mut N, way: &Way) -> Result<Option<(u32, Meta)>, FtlError> {
         let Some(depth) = (0..self.layout.depth).rev().find(|depth| way.meta.others[*depth] != NOWHERE) else {
             return Ok(None);

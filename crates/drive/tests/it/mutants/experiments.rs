@@ -50,7 +50,7 @@ fn sweep(workload: Workload, writes: u32, points: u32) -> Trap {
 pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
     use Barrier as B;
     let fails = |drive, bad| Trap::Soak { drive, decay: 0, bad };
-    // A program fails now and then, and what it left behind lies there for long.
+    // A program fails now and then, and its remains lie there for long.
     let failing = Trap::Sweep {
         drive: Drive { ftl: "geckoftl", pages_per_block: 16, blocks: 256, full: 55, ..LARGER },
         workload: Workload::Mixed,
@@ -59,7 +59,7 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         faults: &[],
         failing: 8,
     };
-    // A stream of its own for what is moved: of what was overwritten in order hardly anything is, and its block stays open.
+    // A stream of its own for moved pages: hardly any page that was overwritten in order is, and its block stays open.
     let open_for_long = Trap::Sweep {
         drive: Drive { ftl: "geckoftl", set: &[("placement", "host-gc")], ..LARGER },
         workload: Workload::Slow,

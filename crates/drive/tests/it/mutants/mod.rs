@@ -1,7 +1,10 @@
-//! The harness proves itself: FTLs that each forget one of the rules that their data stand on, and the experiment of the
-//! crash laboratory that catches each (`experiments.rs`), which finds nothing on the FTL that forgets none.
+//! The harness proves itself: FTLs that each omit one rule that their data stand on, and an experiment that catches
+//! each.
 //!
-//! `make test` and `make mutants` run it, and `make mutants-table` writes `docs/MUTANTS.md`. A release has no such FTLs.
+//! The experiments are of the crash laboratory (`experiments.rs`). They find nothing on the FTL that omits none.
+//!
+//! `make test` and `make mutants` run it, and `make mutants-table` writes `docs/MUTANTS.md`. A release has no such
+//! FTLs.
 
 mod experiments;
 mod table;

@@ -103,18 +103,18 @@ impl Trap {
         }
     }
 
-    /// The FTL's name, with what is not as in the preset.
+    /// The FTL's name, with its differences from the preset.
     pub(crate) fn ftl(&self) -> String {
         let Drive { ftl, set, .. } = self.drive();
         set.iter().fold((*ftl).to_string(), |name, (key, value)| format!("{name} {key}={value}"))
     }
 
-    /// What the experiment finds on an FTL that forgets `barrier`.
+    /// The findings of the experiment on an FTL that forgets `barrier`.
     pub(crate) fn with(&self, barrier: Barrier) -> Option<Caught> {
         self.run(Some(barrier), |state| state.failed == 0 && state.cycles < CYCLES_MAX)
     }
 
-    /// What it finds on the FTL that forgets nothing: nothing. A soak is of so many lives.
+    /// Its findings on the FTL that forgets nothing: none. A soak is of so many lives.
     pub(crate) fn without(&self, lives: u64) -> Option<String> {
         let found = self.run(None, |state| state.failed == 0 && state.lives < lives);
         found.map(|found| format!("{:?}, first {}", found.kinds, found.id))

@@ -9,7 +9,8 @@ use phelsuma_nand::Geometry;
 /// Blocks that may go bad before a drive is full.
 const BAD: u32 = 6;
 
-/// The smallest drive of at least so many blocks of 32 pages on which so many logical pages fit though some blocks are bad.
+/// The smallest drive of at least so many blocks of 32 pages on which so many logical pages fit though some blocks are
+/// bad.
 pub fn roomy(name: &str, composition: Composition, logical_pages: u32, blocks: u64, dies: (u32, u32)) -> Geometry {
     let fits = |geometry: &Geometry| {
         let config = Config::new(name, composition, logical_pages + BAD * geometry.pages_per_block(), 1);

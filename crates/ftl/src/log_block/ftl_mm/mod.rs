@@ -1,22 +1,22 @@
-//! FTL-MM (Shim et al. 2012, as LAST++ section 5.1 has it): what lets FTLs that were made for one channel use many. Each
-//! channel has an FTL of its own, and logically continuous pages are dealt to them in turn: logical page l is page
+//! FTL-MM: FTLs made for one channel, put together to use many (Shim et al. 2012, as LAST++ section 5.1 has it).
+//!
+//! Each channel has an FTL of its own, and consecutive logical pages are dealt to them in turn: logical page l is page
 //! `l / channels` of channel `l mod channels`.
 //!
 //! Faithful: the paper has "independent instances" that manage "individual flash chips", and distributes pages "over
-//! multiple chips"; it sets the number of *channels*, so an instance has a channel here, with all of its dies. What the
-//! paper does not say, and is decided here:
+//! multiple chips". It sets the number of *channels*. So an instance has a channel here, with all of its dies. Where
+//! the paper is silent, this was decided:
 //!
-//! - **The description of the drive** is one for all, in two blocks as of every other FTL here, which are on two channels
-//!   where the first blocks are good. So a format that is cut leaves a blank or a lost drive, never one of which some
-//!   channels are blank and others are as they were.
-//! - **Nothing else is shared.** No instance waits for another, in a recovery neither: each page is one instance's, and
-//!   between pages a host is promised no order. Each has its own clocks; versions and seqs in spare areas are comparable
-//!   on one channel alone.
-//! - **A request** is dealt page by page, which is what each instance would make of it anyway; it is done when the last
-//!   page is.
+//! - **The description of the drive** is one for all, in two blocks as in every other FTL here. Where the first blocks
+//!   are good, the two are on two channels. So a format that is cut leaves a blank or a lost drive. It never leaves
+//!   some channels blank and others as they were.
+//! - **Nothing else is shared.** No instance waits for another, not even in a recovery. Each page is one instance's,
+//!   and between pages a host is promised no order. Each has its own clocks: versions and seqs in spare areas can be
+//!   compared on one channel alone.
+//! - **A request** is dealt page by page, as each instance would split it anyway. It is done when the last page is.
 //! - **The number of log blocks** (and of cached maps) is the drive's, and dealt to the instances.
-//! - **A channel that comes up to be read** because no block was left on it has the whole drive come up so. What could not
-//!   be written anew there would be at risk in every further cut that a drive in use meets.
+//! - **A channel without a free block** mounts read-only, and then the whole drive does. What could not be written anew
+//!   there would be at risk in every further cut that a drive in use meets.
 //!
 //! With one channel it is the FTL that it is made of, bit by bit.
 
@@ -57,7 +57,7 @@ impl Instance {
         self.ftl.as_ftl_mut()
     }
 
-    /// It, to be asked what needs no flash.
+    /// It, for calls that need no flash.
     fn seen<'n, N: Nand>(&self) -> &dyn Ftl<Channel<'n, N>> {
         self.ftl.as_ftl()
     }
@@ -93,7 +93,7 @@ impl FtlMm {
         Ok((Self::of::<N>(channels?, config, drive.page_bytes()), done))
     }
 
-    /// Brings a drive up from what is on flash: its description, then all channels side by side.
+    /// Mounts a drive from its flash: its description, then all channels side by side.
     pub(crate) fn recover<N: Nand>(
         nand: &mut N,
         config: &LogConfig,
@@ -140,14 +140,14 @@ impl FtlMm {
         FtlError::Full { bad_blocks: self.channels.iter().map(Instance::bad_blocks).sum() }
     }
 
-    /// What is wrong with a channel, as the drive's host is told.
+    /// The error of a channel, in the numbers of the drive's host.
     fn on_drive(&self, error: FtlError) -> FtlError {
         if matches!(error, FtlError::Full { .. }) { self.full() } else { error }
     }
 }
 
-// None of the FTLs here has work of its own, a cache to warm, or a battery: of `due` and the like the trait's own answers
-// hold.
+// None of the FTLs here has work of its own, a cache to warm, or a battery: of `due` and the like the trait's own
+// answers hold.
 impl<N: Nand> Ftl<N> for FtlMm {
     fn shape(&self) -> Shape {
         self.shape
@@ -238,7 +238,8 @@ impl<N: Nand> Ftl<N> for FtlMm {
     }
 
     fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
-        // Of adjacent blocks of the drive those of a channel are adjacent there: so many are asked about at a time.
+        // Among adjacent blocks of the drive those of one channel are adjacent within it: so many are looked up at a
+        // time.
         let mut looks = [BlockLook::default(); 64];
         let channels = self.channels.len();
         for instance in &self.channels {

@@ -1,4 +1,4 @@
-//! What an FTL for each channel leaves room for: a drive has as many logical pages as its tightest channel bears.
+//! The capacity of a drive with an FTL for each channel: as many logical pages as its tightest channel bears.
 
 use super::super::lane::Lane;
 use super::super::log_block_ftl::LogBlockFtl;
@@ -47,7 +47,7 @@ pub(super) fn check(
     let mut usable_pages = u64::MAX;
     let mut all = SetAside { reserve_blocks: 0, open_blocks: 0, metadata_blocks: 0, unidentified_blocks: 0 };
     for lane in lanes {
-        // What fits does not depend on what is asked for, so more than can be has it said.
+        // The capacity does not depend on the request, so a larger request gets it in the error.
         let Err(FtlError::DoesNotFit { usable_pages: own, set_aside, .. }) = fits(lane, u32::MAX) else { continue };
         // A page more than its last one would be the next channel's.
         usable_pages = usable_pages.min(if own == 0 { 0 } else { lane.drive_pages(own) });
@@ -60,7 +60,7 @@ pub(super) fn check(
         logical_pages: config.logical_pages,
         set_aside: all,
         usable_pages,
-        // Rounded down, so that what is printed fits.
+        // Rounded down, so that the printed number fits.
         largest_ratio: (u128::from(usable_pages) * 10_000 / u128::from(drive.pages())) as f64 / 10_000.0,
     })
 }
@@ -71,8 +71,8 @@ pub(super) fn of_lane(lane: &Lane, config: &LogConfig, logical_pages: u32) -> Lo
     LogConfig { logical_pages, ..config.of(parts) }
 }
 
-/// What the FTL of one channel is put together from: log blocks and cached maps are dealt to the channels. Two of each are
-/// the least that any has.
+/// The parts of the FTL of one channel: log blocks and cached maps are dealt to the channels. Two of each are the least
+/// that any has.
 fn dealt_to(channel: u32, channels: u32, parts: &LogParts) -> LogParts {
     let share = |all: u32| match all {
         0 => 0,

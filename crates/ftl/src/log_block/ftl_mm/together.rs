@@ -1,10 +1,11 @@
-//! What several FTLs come to together: what they keep, what they have counted, how they came up.
+//! Several FTLs taken together: their shape, their RAM, their counters, their mounts.
 
 use crate::ftl::Shape;
 use crate::{Counter, RamLedger, RecoveryBound, RecoveryReport};
 use alloc::vec::Vec;
 
-/// How the flash is divided, all channels together. What bounds a single collection, or a battery, is the largest of them.
+/// How the flash is divided, all channels together. What bounds a single collection, or a battery, is the largest of
+/// them.
 pub(super) fn shape(each: impl Iterator<Item = Shape>, logical_pages: u32) -> Shape {
     let mut all = Shape {
         logical_pages,
@@ -53,8 +54,8 @@ pub(super) fn counters(each: impl Iterator<Item = Vec<Counter>>) -> Vec<Counter>
     all
 }
 
-/// Recoveries side by side after what is in `first`: operations are sums, and times are those of the recovery that was
-/// ready last, so that they add up to what the drive took.
+/// Recoveries side by side after `first`. Operations are sums. Times are those of the recovery that was ready last, so
+/// that they add up to the drive's time.
 pub(super) fn reports(first: RecoveryReport, each: Vec<RecoveryReport>) -> RecoveryReport {
     debug_assert!(
         each.iter().all(|report| report.done >= first.done),

@@ -1,12 +1,11 @@
-//! Merges while the host is idle (LAST++ section 4.5): of log blocks of the cold partition, whose full merges would hold
-//! up somebody's write otherwise.
+//! Merges while the host is idle (LAST++ section 4.5), of log blocks of the cold partition.
 //!
-//! They begin when the host has been idle for a fixed time. *Aggressive*: whatever is the cheapest is merged, as long as
-//! there is anything. *Conservative*: only a log block whose merge cost is not likely to get smaller before a foreground
-//! merge would take it: [`conservative`].
+//! Without them the full merges of these log blocks would hold up host writes. They begin when the host has been idle
+//! for a fixed time. *Aggressive* merges whatever is the cheapest, as long as there is anything. *Conservative* merges
+//! only a log block whose merge cost is not likely to fall before a foreground merge would take it ([`conservative`]).
 //!
-//! The sorted merge-cost list is that of what may be merged, which the merge-cost table keeps in order; the paper sorts it
-//! when it is needed.
+//! The sorted merge-cost list is that of the blocks that may be merged. Here the merge-cost table keeps it in order;
+//! the paper sorts it when it is needed.
 
 use super::merge_cost::MergeCandidate;
 use super::state::Last;
@@ -20,30 +19,31 @@ use alloc::vec::Vec;
 use core::iter::Peekable;
 use phelsuma_nand::{Nand, Time};
 
-/// Of log blocks in the order of their merge costs, the cheapest first, each with its latest update ID: the first whose
-/// distance from the current merge sequence ID is larger than its position, counted from 1. The position says after how many
-/// foreground merges it would be the victim; the distance for how many its cost has not become smaller, so for how many
-/// it is not expected to.
+/// `latest_updates` has the latest update IDs of log blocks in the order of their merge costs, the cheapest first. The
+/// result is the first whose distance from the current merge sequence ID is larger than its position, counted from 1.
+/// The position says after how many foreground merges it would be the victim. The distance says for how many its cost
+/// has not become smaller, so for how many it is not expected to.
 pub(super) fn conservative(latest_updates: impl Iterator<Item = u64>, sequence: u64) -> Option<usize> {
     let is_settled = |(position, latest): (u64, u64)| sequence - latest.min(sequence) > position;
     (1..).zip(latest_updates).position(is_settled)
 }
 
 impl Last {
-    /// The host has asked for something, and was answered by then.
+    /// A host request was done by then.
     #[inline]
     pub(super) fn note_request(&mut self, done: Time, changed: bool) {
         self.idle_since = self.idle_since.max(done);
         self.has_looked &= !changed;
     }
 
-    /// From when on there may be something to merge, if nobody has looked since the last write.
+    /// From when on there may be something to merge, if there was no look since the last write.
     pub(super) fn background_is_due(&self) -> Option<Time> {
         let is_on = self.parts.background != LastBackground::Foreground && !self.has_looked;
         is_on.then_some(Time(self.idle_since.0.saturating_add(u64::from(self.parts.idle_ms) * 1_000_000)))
     }
 
-    /// Merges one log block of the cold partition, if there is one that is worth it. That there is none is found out once.
+    /// Merges one log block of the cold partition, if there is one that is worth it. That there is none is found out
+    /// once.
     pub(super) fn merge_in_background<N: Nand>(
         &mut self,
         ground: &mut Ground<Tables>,
@@ -109,8 +109,8 @@ mod tests {
     fn the_victim_of_figures_13_and_14_is_log_block_d() {
         // Figure 13, sequence 98: A, B, C, D and E in this order, with these latest update IDs.
         assert_eq!(conservative([98, 98, 98, 95, 98].into_iter(), 98), None);
-        // The 99th merge takes A; B and E get cheaper; the 100th takes B, and C gets cheaper. Then the host is idle: of C, D
-        // and E, D has position 2 and distance 5, E position 3 and distance 1.
+        // The 99th merge takes A; B and E get cheaper; the 100th takes B, and C gets cheaper. Then the host is idle: of
+        // C, D and E, D has position 2 and distance 5, E position 3 and distance 1.
         assert_eq!(conservative([100, 95, 99].into_iter(), 100), Some(1));
         // Position and distance alike is not enough.
         assert_eq!(conservative([100, 98, 99].into_iter(), 100), None);

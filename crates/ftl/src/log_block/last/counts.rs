@@ -1,9 +1,9 @@
-//! What LAST++ counts besides what every log-block FTL does.
+//! Counters of LAST++ besides those of every log-block FTL.
 
 use crate::Counter;
 use alloc::vec::Vec;
 
-/// Sums since the drive came up (levels are [`Last`](super::Last)'s own).
+/// Sums since the mount (levels are [`Last`](super::Last)'s own).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct LastCounts {
     /// Pages of the host's that were written to sequential log blocks, and to random ones of either partition.

@@ -1,4 +1,4 @@
-//! The merge-cost table (LAST++ section 4.4 and figure 9): of each random log block the data blocks that it is associated
+//! The merge-cost table (LAST++ section 4.4 and figure 9): the data blocks that each random log block is associated
 //! with, each with its valid pages there. How many there are is the association degree: what a merge costs.
 //!
 //! Reduced, a row has room for 32 data blocks (or as many as a block has pages) and an overflow flag. What comes when
@@ -20,14 +20,15 @@ struct Row {
     overflow: bool,
     /// The merge sequence ID when the degree was reduced last: the latest update ID.
     latest_update: u64,
-    /// Where the log block stands in the order of those that may be merged, if it does: its group, and when it was begun.
+    /// Where the log block stands in the order of those that may be merged, if it does: its group, and when it was
+    /// begun.
     offered: Option<(u32, u64)>,
 }
 
-/// A log block that may be merged: what it costs, when it was begun, and its slot.
+/// A log block that may be merged: its cost, when it was begun, and its slot.
 pub(super) type MergeCandidate = (Cost, u64, u32);
 
-/// What the table says of a log block: where degrees are the same, one without overflow is the cheaper.
+/// The table's cost of a log block: where degrees are the same, one without overflow is the cheaper.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in super::super) struct Cost {
     pub(in super::super) degree: u32,
@@ -105,7 +106,7 @@ impl MergeCostTable {
         self.candidates[group as usize].iter().copied()
     }
 
-    /// What a log block costs has changed.
+    /// The cost of a log block has changed.
     fn moved(&mut self, slot: u32, before: Cost) {
         let now = self.cost(slot);
         if let Some((group, first_seq)) = self.rows[slot as usize].offered {
@@ -159,9 +160,9 @@ impl MergeCostTable {
         self.rows[slot as usize].latest_update
     }
 
-    /// As table I counts it, for so many log blocks: the number of data blocks, the overflow flag, the latest update ID,
-    /// and of each data block its number and its valid pages. (The table has five bits for the number, which cannot say
-    /// 32.)
+    /// As table I counts it, for so many log blocks: the number of data blocks, the overflow flag, the latest update
+    /// ID, and of each data block its number and its valid pages. (The table has five bits for the number, which cannot
+    /// say 32.)
     pub(super) fn ram(&self, log_blocks: u32, layout: &LogicalLayout, logical_blocks: u32, ledger: &mut RamLedger) {
         let bits = |n: u64| u64::from(n.max(2).next_power_of_two().trailing_zeros());
         let pages = bits(layout.pages_per_block().into());
@@ -199,7 +200,7 @@ mod tests {
         assert!(!table.cost(0).is_dead());
         table.open(0);
         assert!(table.cost(0).is_dead());
-        // In the order of those that may be merged it moves with what it costs.
+        // In the order of those that may be merged it moves with its cost.
         table.open(1);
         [5, 6].into_iter().for_each(|logical_block| table.entered(1, logical_block));
         table.entered(0, 7);

@@ -1,9 +1,9 @@
 //! Merges on all channels together (LAST++ sections 4.3 and 4.4, figures 7 and 10).
 //!
-//! Of what is merged at a time each logical block has its new data block written side by side with the others'; then the
-//! map page that names them; and only then the old blocks are given back. What is not in the same map page is merged one
-//! after the other: each logical block switches alone, or with others that one page switches (the paper has one atomic
-//! write for all).
+//! The new data blocks of all logical blocks that are merged at a time are written side by side. Then the map page that
+//! names them is written. Only then the old blocks are given back. Logical blocks of different map pages are merged one
+//! after the other. So each logical block switches alone, or with others that one page switches. (The paper has one
+//! atomic write for all.)
 
 use super::state::Last;
 use super::tables::Tables;

@@ -1,16 +1,16 @@
 //! LAST++: locality-aware sector translation over the channels of a drive (LAST++ section 4).
 //!
-//! - **LogicalLayout** (4.1): logical pages are dealt to the channels in a zigzag; a logical block of each channel is a segment
-//!   ([`layout`](super::layout)).
+//! - **LogicalLayout** (4.1): logical pages are dealt to the channels in a zigzag. A logical block of each channel
+//!   together make a segment ([`layout`](super::layout)).
 //! - **Sequentiality detector** (4.2): a request of so many pages or more is sequential ([`Last::is_sequential`]).
-//! - **Sequential log blocks** (4.3, algorithm 1): one for each logical block of a few segments, in place. The segment that
-//!   was allocated least recently is merged, on all channels together ([`segments`]).
-//!   Pages that a request skips there are left out, or copied ([`skipped`]).
-//! - **Random log blocks** (4.4, algorithm 2): the next page goes to the channel that was written least recently. Those of
-//!   the hot partition take pages that were overwritten often, those of the cold one all others; which one is merged says
-//!   the merge-cost table ([`replacement`], figure 11).
+//! - **Sequential log blocks** (4.3, algorithm 1): one for each logical block of a few segments, in place. The segment
+//!   that was allocated least recently is merged, on all channels together ([`segments`]). Pages that a request skips
+//!   there are left out, or copied ([`skipped`]).
+//! - **Random log blocks** (4.4, algorithm 2): the next page goes to the channel that was written least recently. Those
+//!   of the hot partition take pages that were overwritten often, those of the cold one all others. The merge-cost
+//!   table determines which one is merged ([`replacement`], figure 11).
 //! - **Background merges** (4.5) of log blocks of the cold partition ([`background`]).
-//! - **Summary pages** (4.7): a random log block's last page says what the others are ([`summary`]).
+//! - **Summary pages** (4.7): a random log block's last page describes the others ([`summary`]).
 //!
 //! docs/design/last.md says what was decided where the paper is silent, contradicts itself, or would lose data.
 
@@ -105,7 +105,7 @@ impl Scheme for Last {
         }
     }
 
-    /// Takes over the random log blocks that a recovery has found; of sequential ones the table knows.
+    /// Takes over the random log blocks that a recovery has found; sequential ones are in the table already.
     fn recovered<N: Nand>(&mut self, ground: &mut Ground<Tables>, _nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let slots: Vec<u32> = ground.log.slots().collect();
         for slot in slots {
@@ -132,7 +132,7 @@ impl Scheme for Last {
         self.open.iter_mut().for_each(|open| open.slot = NONE);
     }
 
-    /// Whether it knows of exactly the log blocks that there are.
+    /// Whether it has exactly the log blocks that there are.
     fn knows(&self, ground: &Ground<Tables>) -> bool {
         let roles = || ground.log.slots().map(|slot| ground.log.get(slot).role);
         let random = roles().filter(|role| *role != Role::Sequential).count();

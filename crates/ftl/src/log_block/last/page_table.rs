@@ -1,9 +1,9 @@
-//! The page mapping table of random log blocks, found through a hash table with linear probing (LAST++ sections 4.4 and
-//! 4.6.1).
+//! The page mapping table of random log blocks, a hash table with linear probing (LAST++ sections 4.4 and 4.6.1).
 //!
-//! As many buckets as random log blocks have pages, which the paper expects to be half full; one more stays empty, so that a
-//! search ends also where every page of the log blocks is live. A bucket is the entry: here the hash table *is* the page
-//! mapping table, while the paper has buckets of eight bytes that point into one (`ram` counts both as the paper does).
+//! There are as many buckets as random log blocks have pages; the paper expects half of them to be in use. One more
+//! stays empty, so that a search ends also where every page of the log blocks is live. A bucket is the entry: here the
+//! hash table *is* the page mapping table. The paper has buckets of eight bytes that point into one (`ram` counts both
+//! as the paper does).
 
 use super::probing::Probing;
 use crate::RamLedger;

@@ -1,5 +1,6 @@
-//! Linear probing, as both tables of log blocks' pages are found by (LAST++ section 4.6.1): how a bucket is searched for, and
-//! how the one of a key that goes is closed.
+//! Linear probing, for both tables of log blocks' pages (LAST++ section 4.6.1).
+//!
+//! How a bucket is searched for, and how the one of a key that goes is closed.
 //!
 //! What stands in a bucket is its table's business: a table says which key that is, none where the bucket is empty. One
 //! bucket is always empty, so a search ends.
@@ -51,8 +52,8 @@ impl Probing {
         (bucket, found)
     }
 
-    /// The bucket `hole` is being emptied: the first one behind it that has to move there, since a search would not find
-    /// its key any more. It is a hole then itself; where there is none, the hole may stay one.
+    /// The bucket `hole` is being emptied: the first one behind it that has to move there, since a search would not
+    /// find its key any more. It is a hole then itself; where there is none, the hole may stay one.
     #[inline]
     pub(super) fn moves_to(&self, hole: usize, key_in: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         let mut bucket = self.next(hole);
@@ -70,8 +71,8 @@ impl Probing {
     }
 }
 
-/// Whether a home is behind a hole, and no further than the bucket that its key stands in: behind the last bucket comes the
-/// first.
+/// Whether a home is behind a hole, and no further than the bucket that its key stands in: behind the last bucket comes
+/// the first.
 #[inline]
 fn is_between(hole: usize, home: usize, bucket: usize) -> bool {
     if hole < bucket { hole < home && home <= bucket } else { hole < home || home <= bucket }

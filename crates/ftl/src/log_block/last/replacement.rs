@@ -3,15 +3,15 @@
 //! Where a partition needs a block:
 //!
 //! 1. A dead block of the hot partition, one that holds invalid pages alone, is erased.
-//! 2. Where there is none, and the hot partition is as large as its share of the valid pages makes it, its block of the
-//!    smallest association degree is merged: so pages that were hot once leave it.
+//! 2. Where there is none, and the hot partition has its share of the valid pages, its block of the smallest
+//!    association degree is merged. So pages that were hot once leave it.
 //! 3. Otherwise the block of the cold partition with the smallest association degree is merged.
 //!
-//! The block that is gained goes to the partition that needs it; the partitions are as large as that makes them.
+//! The block that is gained goes to the partition that needs it. The partitions are as large as that makes them.
 //!
-//! The partitions are the drive's; the victim is one of the channel that needs the block, so that each channel keeps as many
-//! log blocks as it has. Where a full merge is needed, other channels that are about to need one have theirs merged with it
-//! (figure 10): they are written in turn, so all of them usually are.
+//! The partitions are the drive's. The victim is one of the channel that needs the block, so that each channel keeps
+//! its number of log blocks. Where a full merge is needed, other channels that are about to need one merge theirs with
+//! it (figure 10). They are written in turn, so all of them usually are.
 
 use super::state::Last;
 use super::tables::Tables;

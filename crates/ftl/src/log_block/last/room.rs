@@ -1,4 +1,4 @@
-//! Room for another log block: what is merged for it, in the foreground.
+//! Room for another log block: the foreground merges that make it.
 
 use super::state::Last;
 use super::tables::Tables;
@@ -7,7 +7,7 @@ use crate::log_block::ground::Ground;
 use crate::log_block::pool::Role;
 use phelsuma_nand::{Nand, Time};
 
-/// What a log block is needed for.
+/// The reason for which a log block is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Need {
     /// Sequential writes of a logical block.
@@ -17,9 +17,9 @@ pub(super) enum Need {
 }
 
 impl Last {
-    /// Merges until there is room for a log block, or nothing is left to merge: then merges have given back all that there
-    /// was. A segment is merged for a sequential one, random log blocks for a random one, and the others where there is none
-    /// of these.
+    /// Merges until there is room for a log block, or nothing is left to merge: then merges have given back all that
+    /// there was. A segment is merged for a sequential one, random log blocks for a random one, and the others where
+    /// there is none of these.
     pub(super) fn make_room<N: Nand>(
         &mut self,
         ground: &mut Ground<Tables>,
@@ -75,9 +75,9 @@ impl Last {
         self.merge_in_foreground(ground, nand, &victims, at).map(Some)
     }
 
-    /// Merges random log blocks that somebody waits for. The merge sequence ID counts those of the cold partition among
-    /// them, one by one: so it counts what takes log blocks off the sorted merge-cost list, and of that the list's
-    /// positions speak. (In the paper's figures each merge takes one.)
+    /// Merges random log blocks that a write waits for. The merge sequence ID counts those of the cold partition among
+    /// them, one by one. So it counts the removals from the sorted merge-cost list, which the list's positions stand
+    /// for. (In the paper's figures each merge takes one.)
     fn merge_in_foreground<N: Nand>(
         &mut self,
         ground: &mut Ground<Tables>,

@@ -1,12 +1,13 @@
-//! The block mapping table of sequential log blocks (LAST++ section 4.3 and figure 5): of each segment that has any, its
-//! Seq-ID, and for each channel the log block and its page status table (PST).
+//! The block mapping table of sequential log blocks (LAST++ section 4.3 and figure 5).
 //!
-//! A hash table with linear probing leads from a segment to its entry: twice as many buckets as entries (section 4.6.1).
+//! Each segment that has any has its Seq-ID here, and for each channel the log block and its page status table (PST). A
+//! hash table with linear probing leads from a segment to its entry: twice as many buckets as entries (section 4.6.1).
 //!
-//! Against the paper a bit of a PST does not stay set for good: it says that the page is the newest of its logical page,
-//! and is cleared where that is written elsewhere. With the paper's rule a sequential log block goes on answering for a
-//! page that was rewritten in a random log block and merged since (section 4.8 looks there before it looks in data blocks).
-//! How far a block is written, which the paper takes from its PST, is [`LogBlock::next`](super::super::log::LogBlock).
+//! Against the paper a bit of a PST does not stay set for good. It says that the page is the newest of its logical
+//! page, and is cleared where that is written elsewhere. With the paper's rule a sequential log block goes on answering
+//! for a page that was rewritten in a random log block and merged since. (Section 4.8 looks there before it looks in
+//! data blocks.) The paper takes from its PST how far a block is written. Here that is
+//! [`LogBlock::next`](super::super::log::LogBlock).
 
 use super::probing::Probing;
 use crate::RamLedger;
@@ -128,8 +129,8 @@ impl Segments {
         was.then(|| self.geometry.page(self.members[at].block, offset))
     }
 
-    /// Whether a logical block can be given a sequential log block: its segment has an entry, or there is room for one; and
-    /// it has none yet.
+    /// Whether a logical block can be given a sequential log block: its segment has an entry, or there is room for one;
+    /// and it has none yet.
     pub(in super::super) fn can_open(&self, logical_block: u32) -> bool {
         match self.at(logical_block) {
             Some(at) => self.members[at].slot == NONE,
@@ -137,8 +138,8 @@ impl Segments {
         }
     }
 
-    /// A logical block has a sequential log block, of which nothing is written yet. Its segment is allocated where it has no
-    /// entry.
+    /// A logical block has a sequential log block, of which nothing is written yet. Its segment is allocated where it
+    /// has no entry.
     pub(in super::super) fn open(&mut self, logical_block: u32, slot: u32, block: Block) {
         let channels = self.layout.channels();
         let segment = logical_block / channels;

@@ -1,13 +1,13 @@
 //! Pages that a sequential request skips in a log block (LAST++ section 4.3).
 //!
-//! The paper leaves them out, and the merge of the log block is a full one. Here they may be copied there as well, on all
-//! channels together, before the request is written behind them: the log block may still become a data block then.
+//! The paper leaves them out, and the merge of the log block is a full one. Here they may be copied there as well, on
+//! all channels together, before the request is written behind them. Then the log block may still become a data block.
 //!
-//! No table says where a copy is: what was copied is read, and copied again, from where it was. A copy has its original's
-//! version. So a power cut needs no rule of its own. A recovery counts a copy where no newer version is on flash and its
-//! logical block was not merged since, which makes it as good as what it was copied from; and it takes a sequential log
-//! block for one in place only if every page of it counts. While the drive is in use it is the other way round: a log block
-//! in place becomes a data block with all that it holds, so it is in place only as long as its copies are the newest.
+//! No table says where a copy is: a later read or copy takes the original. A copy has its original's version. So a
+//! power cut needs no rule of its own. A recovery counts a copy where no newer version is on flash and its logical
+//! block was not merged since. Then it is as good as its original. A recovery takes a sequential log block for one in
+//! place only if every page of it counts. While the drive is in use it is the other way round: a log block in place
+//! becomes a data block with all that it holds. So it is in place only as long as its copies are the newest.
 
 use super::state::Last;
 use super::tables::Tables;
@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Nand, Time};
 
 impl Last {
-    /// A sequential request goes on with `key`: copies what it skips in the log blocks of that segment.
+    /// A sequential request goes on with `key`: copies the pages that it skips in the log blocks of that segment.
     pub(super) fn copy_skipped<N: Nand>(
         &mut self,
         ground: &mut Ground<Tables>,

@@ -1,4 +1,4 @@
-//! What LAST++ keeps besides its tables: the random log blocks that are written, and how many there are of which.
+//! The state of LAST++ besides its tables: the open random log blocks, and the numbers of log blocks of each kind.
 
 use super::counts::LastCounts;
 use super::summary;
@@ -19,7 +19,7 @@ use phelsuma_nand::{Geometry, Time};
 pub(super) struct OpenLogBlock {
     /// [`NONE`] where there is none.
     pub(super) slot: u32,
-    /// By page: the version of what was written there, for the summary.
+    /// By page: the version of its data, for the summary.
     pub(super) versions: Vec<u64>,
 }
 
@@ -82,8 +82,8 @@ impl Last {
         }
     }
 
-    /// Whether a request of so many pages is taken for a part of a sequential stream (section 4.2). Figure 6 has requests as
-    /// long as the threshold among them.
+    /// Whether a request of so many pages is taken for a part of a sequential stream (section 4.2). Figure 6 has
+    /// requests as long as the threshold among them.
     pub(super) fn is_sequential(&self, pages: u32) -> bool {
         pages >= self.parts.threshold
     }

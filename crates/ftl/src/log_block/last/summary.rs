@@ -1,8 +1,10 @@
-//! Summary pages (LAST++ section 4.7): the last page of a random log block says of the others which logical page each is
-//! and of which version. A recovery reads it instead of their spare areas; where it is not there, or torn, it reads those.
+//! Summary pages (LAST++ section 4.7): the last page of a random log block, which describes the others.
 //!
-//! A block does one thing after another, so when a summary was begun all pages in front of it were done. What it says is
-//! what the spare areas say, so nothing is lost where a summary that read well goes bad.
+//! It has the logical page and version of each. A recovery reads it instead of their spare areas. Where it is not
+//! there, or torn, the recovery reads those.
+//!
+//! A block does one thing after another, so when a summary was begun all pages in front of it were done. It repeats the
+//! spare areas, so nothing is lost where a summary that read well goes bad.
 //!
 //! A *sequential* log block has none: its last page is the host's, or it could never become a data block.
 
@@ -26,7 +28,7 @@ pub(super) fn fits(geometry: &Geometry) -> bool {
         && (geometry.pages_per_block() as usize - 1) * ENTRY_BYTES <= geometry.page_bytes() as usize
 }
 
-/// What a summary page says: by page, the logical page with its version where there is one.
+/// The content of a summary page: by page, the logical page with its version where there is one.
 fn decode(page: &[u8], pages: u32) -> impl Iterator<Item = (u32, Option<(u32, u64)>)> + '_ {
     (0..pages).zip(page.chunks_exact(ENTRY_BYTES)).map(|(index, b)| {
         let key = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
@@ -92,8 +94,8 @@ fn read_summary<I: LogIndex, N: Nand>(
 }
 
 impl Ground<Tables> {
-    /// Writes a log block's summary behind its pages, of which these are the versions. Where that fails there is none, and
-    /// the block is closed.
+    /// Writes a log block's summary behind its pages, of which these are the versions. Where that fails there is none,
+    /// and the block is closed.
     pub(super) fn write_summary<N: Nand>(
         &mut self,
         nand: &mut N,

@@ -1,5 +1,4 @@
-//! What LAST++ keeps of its log blocks' pages: the page mapping table of random ones, the block mapping table of sequential
-//! ones, and the merge-cost table.
+//! The tables of LAST++: page mapping of random log blocks, block mapping of sequential ones, and merge costs.
 
 use super::merge_cost::MergeCostTable;
 use super::page_table::PageTable;
@@ -102,7 +101,7 @@ impl LogIndex for Tables {
         }
     }
 
-    /// It is in one of the tables alone: whatever the other says of it would be taken for the newest some day.
+    /// It is in one of the tables alone: an entry in the other would be taken for the newest some day.
     fn set(&mut self, key: u32, page: Page, role: Role) -> Option<Page> {
         let (logical_block, offset) = self.layout.split(key);
         let forget = !self.barriers.keeps(Barrier::OneLogPlace);
@@ -126,7 +125,7 @@ impl LogIndex for Tables {
         self.segments.clear(logical_block, offset)
     }
 
-    /// Of random log blocks it is counted what a merge of each costs, and what is valid in either partition.
+    /// Of random log blocks the cost of merging each is counted, and the valid pages in either partition.
     #[inline]
     fn entered(&mut self, slot: u32, role: Role, logical_block: u32) {
         if role != Role::Sequential {
@@ -143,7 +142,7 @@ impl LogIndex for Tables {
         }
     }
 
-    /// What is live in a sequential log block its page status table says.
+    /// The live pages of a sequential log block are in its page status table.
     fn live_in(&self, log_block: &LogBlock, from: u32, live_at: impl Fn(u32) -> Option<u32>) -> Option<(u32, u32)> {
         if log_block.role == Role::Sequential {
             let offset = self.segments.first_live(log_block.owner, from)?;

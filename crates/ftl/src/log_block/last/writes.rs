@@ -1,5 +1,6 @@
-//! Where a page of the host's is written: to a sequential log block (LAST++ section 4.3, algorithm 1), or to a random one of
-//! the channel written least recently (section 4.4, algorithm 2).
+//! Where a user page is written: to a sequential log block, or to a random one of the channel written least recently.
+//!
+//! These are LAST++ section 4.3, algorithm 1, and section 4.4, algorithm 2.
 
 use super::page_table::UPDATES_MAX;
 use super::room::Need;
@@ -51,7 +52,7 @@ impl Last {
                 return Ok((None, at));
             }
         } else if next == 0 && offset > 0 {
-            // A block's first page is never left out: a recovery knows the block by it.
+            // A block's first page is never left out: a recovery identifies the block by it.
             let first = ground.layout.key(logical_block, 0);
             let written = ground.write_zeros(nand, block, first, Role::Sequential, at)?;
             let state = ground.log.get_mut(slot);
@@ -130,8 +131,8 @@ impl Last {
         self.pages_on[channel as usize] += 1;
     }
 
-    /// The partition that a page goes to (section 4.4.1): the hot one if it is there already, or if it was overwritten in
-    /// the cold one as often as the update counter can say. The update that finds the counter full is the fourth.
+    /// The partition that a page goes to (section 4.4.1): the hot one if it is there already, or if it was overwritten
+    /// in the cold one as often as the update counter can say. The update that finds the counter full is the fourth.
     fn partition_of(&self, ground: &Ground<Tables>, key: u32) -> Role {
         if !self.parts.partitions {
             return Role::Log;

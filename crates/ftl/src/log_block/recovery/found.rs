@@ -6,10 +6,10 @@ use phelsuma_nand::Block;
 
 /// A log block that a recovery has found, for its scheme to look at.
 pub(in super::super) struct FoundLogBlock<'s> {
-    /// What it was opened for, as far as it says.
+    /// Its purpose when it was opened, as far as it says.
     pub(in super::super) label: Option<Role>,
-    /// Of each page that counts in it the block, the logical page and where it stands; none where the scheme does not go by
-    /// pages ([`TAKES_UP_BY_PAGES`](super::super::scheme::Scheme::TAKES_UP_BY_PAGES)).
+    /// Of each page that counts in it the block, the logical page and where it stands; none where the scheme does not
+    /// go by pages ([`TAKES_UP_BY_PAGES`](super::super::scheme::Scheme::TAKES_UP_BY_PAGES)).
     pub(super) pages: &'s [(Block, u32, u32)],
 }
 

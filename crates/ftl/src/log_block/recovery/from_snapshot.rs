@@ -1,7 +1,8 @@
-//! A start from the snapshot of a clean end ([`super::super::snapshot`]), if its seal holds: nothing on the drive is
-//! younger, and all pages that it speaks of can be read.
+//! A start from the snapshot of a clean end ([`super::super::snapshot`]), if its seal holds.
 //!
-//! Nothing is written, and neither log blocks nor what is stale in map blocks are read: a power cut meanwhile changes
+//! It holds if nothing on the drive is younger, and all pages of the snapshot can be read.
+//!
+//! Nothing is written, and neither log blocks nor stale parts in map blocks are read. So a power cut meanwhile changes
 //! nothing.
 
 use super::super::data_map::MapEntry;
@@ -130,7 +131,8 @@ fn is_snapshot(spare: &Spare) -> bool {
     spare.kind == Kind::Map && Role::of(spare.stream).0 == Some(Role::Snapshot)
 }
 
-/// The last page of a block whose spare area says anything. What is blank is its end: pages are written one after the other.
+/// The last page of a block whose spare area says anything. The first blank page is its end: pages are written one
+/// after the other.
 fn last_written<F, N: Nand>(session: &mut Session<'_, F, N>, block: Block) -> Option<(Page, Spare)> {
     let geometry = *session.nand.geometry();
     let mut last = None;

@@ -1,7 +1,7 @@
-//! What stands in log blocks: of each page of the host's its logical page and version.
+//! The content of log blocks: the logical page and version of each user page.
 //!
-//! A scheme says how a log block is read ([`ReadLogBlock`]). Its spare areas tell everything ([`SpareAreas`]); LAST++ has
-//! summaries that are read instead.
+//! A scheme says how a log block is read ([`ReadLogBlock`]). Its spare areas have everything ([`SpareAreas`]); LAST++
+//! has summaries that are read instead.
 
 use super::super::ground::Ground;
 use super::super::log_index::LogIndex;
@@ -18,11 +18,11 @@ pub(super) struct LogBlockPage {
     pub(super) version: u64,
     pub(super) seq: u64,
     pub(super) page: Page,
-    /// It may have been in flight when the power failed.
+    /// It may have been in flight when the power failed: it is suspect.
     pub(super) suspect: bool,
 }
 
-/// A last page that may have been in flight, with its data: it may have been the last time that it read well.
+/// A suspect last page, with its data: it may have been the last time that it read well.
 pub(super) struct Recent {
     pub(super) page: Page,
     pub(super) spare: Spare,
@@ -120,7 +120,7 @@ impl LogScan {
         }
     }
 
-    /// The scan is over: what may have been in flight is known.
+    /// The scan is over: the suspect pages are determined.
     pub(super) fn end(&mut self, scan: &SpareScan) {
         self.recent.retain(|recent| scan.is_suspect(recent.spare.seq));
         for page in &mut self.pages {

@@ -1,5 +1,4 @@
-//! The parts of a block map as a recovery takes them over, and of those that may have been in flight what the version before
-//! says.
+//! The parts of a block map as a recovery takes them over. Of suspect ones the older version is kept as well.
 
 use super::super::data_map::{MapEntry, oldest_log_in};
 use super::super::ground::Ground;
@@ -12,10 +11,10 @@ use crate::medium::Session;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, SpareRead};
 
-/// An entry of the map as it is where what may have been in flight turns bad.
+/// An entry of the map as it is where suspect pages turn bad.
 type Certain = (u32, MapEntry);
 
-/// A part whose newest version may have been in flight.
+/// A part whose newest version is suspect.
 struct SuspectPart {
     part: u32,
     seq: u64,
@@ -39,9 +38,9 @@ pub(super) struct MapParts {
 /// What map pages say of the oldest log block.
 #[derive(Default)]
 struct OldestLog {
-    /// Of those that are certain the newest: its version, and what it says.
+    /// Of those that are certain the newest: its version, and its content.
     certain: Option<(u64, u64)>,
-    /// What the versions before say, of those that are not.
+    /// The content of the versions before, of those that are not.
     older: Option<u64>,
 }
 
@@ -83,7 +82,7 @@ impl MapParts {
         parts
     }
 
-    /// Notes of a part that may have been in flight what the version before says.
+    /// Notes the older version of a suspect part.
     fn suspect<I: LogIndex>(&mut self, ground: &Ground<I>, read: ReadPart, is_trims: bool) {
         let ReadPart { part, newest: (newest, _), is_suspect, older } = read;
         if !is_suspect {
@@ -104,7 +103,7 @@ impl MapParts {
         self.suspects.retain(|suspect| scan.is_suspect(suspect.seq));
     }
 
-    /// The parts whose newest version may have been in flight.
+    /// The parts whose newest version is suspect.
     pub(super) fn suspects(&self) -> Vec<u32> {
         self.suspects.iter().map(|suspect| suspect.part).collect()
     }
@@ -155,7 +154,7 @@ impl OldestLog {
 }
 
 impl<I: LogIndex> Ground<I> {
-    /// Takes over a page of trims, but for what a merge has carried out since.
+    /// Takes over a page of the table of trims, but for trims that a merge has carried out since.
     pub(super) fn restore_trims(&mut self, page: u32, bytes: &[u8]) {
         let data = &self.data;
         let logical_blocks = data.logical_blocks();
@@ -165,7 +164,7 @@ impl<I: LogIndex> Ground<I> {
     }
 }
 
-/// Takes over a page of the block map, but for blocks that are what it says no longer.
+/// Takes over a page of the block map, but for blocks that have another use by now.
 fn restore_entries<I: LogIndex, N: Nand>(session: &mut Session<'_, Ground<I>, N>, scan: &SpareScan, read: &ReadPart) {
     let (newest, bytes) = &read.newest;
     let decoded: Vec<Certain> = session.ftl.data.decode(&session.ftl.geometry, read.part, bytes).collect();

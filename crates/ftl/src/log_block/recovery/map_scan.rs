@@ -1,5 +1,6 @@
-//! What map blocks tell: of each part of a map the newest version that reads well and, where that may have been in flight,
-//! the one before.
+//! The content of map blocks: of each part of a map the newest version that reads well.
+//!
+//! Where that is suspect, it is also the version before.
 
 use super::super::map_blocks::MapBlocks;
 use super::scan::SpareScan;
@@ -18,11 +19,11 @@ pub(in super::super) struct PartVersion {
     pub(in super::super) page: Page,
 }
 
-/// What was read of a part.
+/// The readings of a part.
 pub(in super::super) struct ReadPart {
     pub(in super::super) part: u32,
     pub(in super::super) newest: (PartVersion, Vec<u8>),
-    /// Whether that may have been in flight, as far as is known.
+    /// Whether that is suspect, so far.
     pub(in super::super) is_suspect: bool,
     /// The version before, of one that may have been.
     pub(in super::super) older: Option<(PartVersion, Vec<u8>)>,
@@ -45,7 +46,8 @@ pub(in super::super) struct MapScan {
 }
 
 impl MapScan {
-    /// Reads the spare areas of a map block. Map pages are written one after the other, so what is blank is its end.
+    /// Reads the spare areas of a map block. Map pages are written one after the other, so the first blank page is its
+    /// end.
     pub(in super::super) fn block<F: Mapped, N: Nand>(
         &mut self,
         session: &mut Session<'_, F, N>,

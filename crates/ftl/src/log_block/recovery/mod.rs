@@ -1,19 +1,20 @@
-//! Recovery of a hybrid FTL: map blocks tell where data blocks are, log blocks what was written since (LAST++ section 4.7).
+//! Recovery of a hybrid FTL: map blocks hold where data blocks are, log blocks the writes since (LAST++ section 4.7).
+//!
 //! After a clean end there may be a snapshot instead ([`from_snapshot`]).
 //!
-//! What the map names is sound: a map page is not programmed before what it names is on flash. What no map page names is
-//! told by the label of its first page: a log block counts, with every page that is younger than its logical block's
-//! merge; the destination of a full merge is an orphan, and free. How a log block is read, and as what it is taken up,
-//! its scheme says ([`Scheme::log_reader`], [`Scheme::taken_up`]).
+//! What the map names is sound: a map page is not programmed before the blocks that it names are on flash. The label of
+//! its first page identifies a block that no map page names. A log block counts, with every page that is younger than
+//! its logical block's merge. The destination of a full merge is an orphan, and free. The scheme determines how a log
+//! block is read, and as what it is taken up ([`Scheme::log_reader`], [`Scheme::taken_up`]).
 //!
 //! The three rules of the page-mapped recovery ([`crate::page_mapped`]) hold here as well:
 //!
-//! - **Only the last page of a block can be torn**: log blocks and map blocks that were open are not written any further.
-//!   So the last page of each is believed only where its CRC fits.
-//! - **What may have been in flight is written anew** before the host sees anything: a part of the map from RAM, a page of
-//!   the host by merging its logical block.
-//! - **What it makes stale is kept until then**: data blocks that the older version of a part names, and log blocks whose
-//!   pages would count again.
+//! - **Only the last page of a block can be torn**: log blocks and map blocks that were open are not written any
+//!   further. So the last page of each is believed only where its CRC fits.
+//! - **Suspect pages are written anew** before the host is served: a part of the map from RAM, a user page by merging
+//!   its logical block.
+//! - **What this makes stale is kept until then**: data blocks that the older version of a part names, and log blocks
+//!   whose pages would count again.
 
 mod found;
 mod from_snapshot;
@@ -100,7 +101,7 @@ impl<S: Scheme> Hybrid<S> {
 }
 
 impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
-    /// What the first spare area of every block says.
+    /// The first spare area of every block.
     fn first_pages(&mut self, usable: &[Block]) -> SpareScan {
         self.steps.begin("read the first spare area of every block");
         let pool = &mut self.ftl.ground.pool;
@@ -121,7 +122,7 @@ impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
         Ok(())
     }
 
-    /// Reads map blocks and log blocks, and writes anew what may have been in flight.
+    /// Reads map blocks and log blocks, and writes suspect pages anew.
     fn scan_and_mend(&mut self, usable: &[Block], mut scan: SpareScan) -> Result<(), FtlError> {
         self.steps.begin("read map blocks");
         let mut ground = self.of(|ftl| &mut ftl.ground);
@@ -148,8 +149,8 @@ impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
         let before = self.ftl.ground.tally;
         match self.write_anew(&map, &suspects, held) {
             Ok(()) => self.ftl.ground.kept.0 = Vec::new(),
-            // Blocks have grown bad faster than merges could make up for: what is there can be read, and what was read and
-            // may never be again is read from RAM.
+            // Blocks have grown bad faster than merges could make up for. What is there can be read. Pages that may
+            // never be readable again are read from RAM.
             Err(FtlError::Full { .. }) => self.ftl.ground.stop_writing(),
             Err(error) => return Err(error),
         }
@@ -177,7 +178,7 @@ impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
         log
     }
 
-    /// Writes anew what may have been in flight, gives back what was `held` for it, and leaves the log blocks to the scheme.
+    /// Writes suspect pages anew, gives back what was `held` for them, and leaves the log blocks to the scheme.
     ///
     /// # Errors
     /// No block is left. Then nothing may be written any more.
@@ -211,9 +212,11 @@ impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
 }
 
 impl<S: Scheme> Hybrid<S> {
-    /// Enters the newest pages of log blocks that are younger than their logical block's merge and not trimmed. The blocks
-    /// whose pages would count if what may have been in flight turned bad, in order; and the logical blocks of pages that
-    /// may have been in flight and count; and the RAM that this takes besides, in bytes.
+    /// Enters the newest pages of log blocks that are younger than their logical block's merge and not trimmed. It
+    /// returns three things:
+    /// - the blocks whose pages would count if suspect pages turned bad, in order;
+    /// - the logical blocks of suspect pages that count;
+    /// - the RAM that this takes besides, in bytes.
     fn enter_log_pages(&mut self, scan: &SpareScan, map: &MapParts, mut log: LogScan) -> (Vec<Block>, Vec<u32>, u64) {
         let ground = &mut self.ground;
         let geometry = ground.geometry;
@@ -243,7 +246,7 @@ impl<S: Scheme> Hybrid<S> {
                     suspects.push(logical_block);
                 }
             }
-            // As it is where everything that may have been in flight turns bad.
+            // As it is where every suspect page turns bad.
             let merged = map.certain_version(logical_block).unwrap_or(merged);
             let trimmed = if map.trims_are_suspect() { None } else { trimmed };
             let would = |page: &&LogBlockPage| {
@@ -280,8 +283,8 @@ impl<I: LogIndex> Ground<I> {
         named
     }
 
-    /// Says of each block what it is; those that hold nothing that counts go into the pool, in the order of their first
-    /// pages. Those that must be kept until what may have been in flight is safe are given back.
+    /// Notes the use of each block. Blocks that hold nothing that counts go into the pool, in the order of their first
+    /// pages. Those that must be kept until the suspect pages are safe are given back.
     fn settle_blocks(&mut self, usable: &[Block], scan: &SpareScan, map: &MapParts, counting: &[Block]) -> Vec<Block> {
         let (named, ground) = (self.named(), self);
         let holds = ground.barriers.keeps(Barrier::FallbacksHeld);
@@ -301,7 +304,7 @@ impl<I: LogIndex> Ground<I> {
             } else if holds && (map.falls_back_on(block) || counting.binary_search(&block).is_ok()) {
                 held.push(block);
             } else if !ground.barriers.keeps(Barrier::OrphansErased) && scan.seen(block) == Seen::Role(Role::Data) {
-                // Nobody will ever erase it.
+                // It will never be erased.
             } else {
                 ground.pool.release(block);
             }

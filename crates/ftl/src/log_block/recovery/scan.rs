@@ -1,4 +1,4 @@
-//! What spare areas tell: of each block what it was opened for and when, and how far the clocks have come.
+//! The result of a scan of spare areas: what each block was opened for and when, and how far the clocks have come.
 
 use super::super::pool::Role;
 use crate::barriers::{Barrier, Barriers};
@@ -7,10 +7,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, PageRead, Spare, SpareRead};
 
-/// What a block's first readable page says.
+/// The content of a block's first readable page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in super::super) enum Seen {
-    /// It is blank, or nothing in it can be read, or nobody knows what it is: it holds nothing that counts.
+    /// It is blank, or nothing in it can be read, or it cannot be identified: it holds nothing that counts.
     Nothing,
     Role(Role),
 }
@@ -65,8 +65,8 @@ impl SpareScan {
         (self.seen.len() * (size_of::<Seen>() + 8)) as u64
     }
 
-    /// Reads a block's first spare area. A block whose first is blank is blank: no page is written to a block before its
-    /// first. Where it cannot be read, the next that can is as good: that one is given back.
+    /// Reads a block's first spare area. A block whose first is blank is blank: no page is written to a block before
+    /// its first. Where it cannot be read, the next that can is as good: that one is given back.
     pub(in super::super) fn first<F, N: Nand>(
         &mut self,
         session: &mut Session<'_, F, N>,
@@ -95,7 +95,7 @@ impl SpareScan {
         None
     }
 
-    /// Reads the last page of a block in full: its data, if they are what its spare area says. It may have been in flight.
+    /// Reads the last page of a block in full: its data, if they are what its spare area says. It may be suspect.
     pub(in super::super) fn last<F, N: Nand>(
         &mut self,
         session: &mut Session<'_, F, N>,
@@ -124,10 +124,10 @@ impl SpareScan {
         }
     }
 
-    /// Whether a page may have been in flight at the last power cut, or at one that met the recovery from an earlier one:
-    /// it is among the last that can have been in flight, of all pages that are known of or of those that no recovery
-    /// wrote. Until the scan is over, whether it may turn out to be; and where the last ones are in an orphan of which
-    /// only the first was read, a few more than were.
+    /// Whether a page is suspect, from the last power cut or from one that met the recovery from an earlier one. It is
+    /// among the last that can have been in flight, of all pages found or of those that no recovery wrote. Until the
+    /// scan is over, this is whether it may turn out to be. Where the last ones are in an orphan of which only the
+    /// first was read, it includes a few more than were in flight.
     pub(in super::super) fn is_suspect(&self, seq: u64) -> bool {
         debug_assert!(seq <= self.seq_max, "seq {seq} was not noted");
         let before = self.seq_max_before_recovery;

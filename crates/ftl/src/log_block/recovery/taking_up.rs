@@ -11,8 +11,9 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Page};
 
 impl<I: LogIndex> Ground<I> {
-    /// Takes up the log blocks that hold these pages, each of which is the newest of its logical page: in the order in
-    /// which they were begun, and none is written any further. The RAM that this takes, in bytes, with what was given.
+    /// Takes up the log blocks that hold these pages, each of which is the newest of its logical page. It goes in the
+    /// order in which they were begun, and none is written any further. The RAM that this takes, in bytes, with the
+    /// given pages.
     pub(super) fn take_up_log_blocks<S: Scheme<Index = I>>(
         &mut self,
         scan: &SpareScan,

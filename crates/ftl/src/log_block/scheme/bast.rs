@@ -1,13 +1,13 @@
-//! BAST (Kim et al. 2002, as LAST++ section 3 and µ-FTL section 3 have it): a log block belongs to one logical block, and
-//! takes its pages in the order in which they come.
+//! BAST (Kim et al. 2002): a log block belongs to one logical block, and takes its pages in the order in which they
+//! come.
 //!
-//! A logical block whose log block is full is merged. Where all log blocks are in use, the one that was written least
-//! recently is. A log block whose pages all stand in place becomes the data block (switch), or does so after the rest was
-//! copied (partial); any other is merged in full, with an association degree of 1. Under random writes each log block is
-//! merged with few pages in it: log block thrashing.
+//! It is as LAST++ section 3 and µ-FTL section 3 have it. A logical block whose log block is full is merged. Where all
+//! log blocks are in use, the one that was written least recently is. A log block whose pages all stand in place
+//! becomes the data block (switch), or does so after the rest was copied (partial). Any other is merged in full, with
+//! an association degree of 1. Under random writes each log block is merged with few pages in it: log block thrashing.
 //!
-//! Simplified: a page that was never written goes to a log block like any other, while BAST writes it to the data block
-//! if it is blank there. Filling a drive in order costs the same, a switch merge a block.
+//! Simplified: a page that was never written goes to a log block like any other. BAST writes it to the data block if it
+//! is blank there. Filling a drive in order costs the same, a switch merge a block.
 
 use super::super::ground::Ground;
 use super::super::log_index::HashIndex;
@@ -95,8 +95,8 @@ impl Scheme for Bast {
         }
     }
 
-    /// Each log block is that of the logical block whose pages it holds. Log blocks of which nothing says whose they are,
-    /// or that are one too many, are merged.
+    /// Each log block is that of the logical block whose pages it holds. Log blocks of which nothing says whose they
+    /// are, or that are one too many, are merged.
     fn recovered<N: Nand>(&mut self, ground: &mut Ground<HashIndex>, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut at = at;
         let slots: Vec<u32> = ground.log.slots().collect();

@@ -1,15 +1,17 @@
-//! FAST (Lee et al. 2007, as LAST++ sections 3 and 5.2 have it): log blocks are shared by all logical blocks, but for one
-//! that takes sequential writes.
+//! FAST (Lee et al. 2007): all logical blocks share the log blocks, but for one that takes sequential writes.
 //!
-//! - A page at the beginning of its logical block begins the *sequential log block* anew: the one there is is merged, by a
-//!   switch or partial merge where its pages are the newest. The page that follows the last one in it goes there, too.
+//! It is as LAST++ sections 3 and 5.2 have it.
+//!
+//! - A page at the beginning of its logical block begins the *sequential log block* anew. The one there is gets merged,
+//!   by a switch or partial merge where its pages are the newest. The page that follows the last one in it goes there,
+//!   too.
 //! - Every other page goes to the newest of the *random log blocks*, whatever its logical block. When all are full the
-//!   oldest is merged (round robin): each logical block with live pages in it in full, one after the other. How many
-//!   that are is the association degree.
+//!   oldest is merged (round robin). Each logical block with live pages in it is merged in full, one after the other.
+//!   How many that are is the association degree.
 //!
-//! Simplified: where a page of the sequential log block's logical block comes that is not the next one, FAST merges that
-//! log block at once; here the page goes to the random ones, and the sequential log block stays. A merge takes the newest
-//! version of each page wherever it stands, so that is safe.
+//! Simplified: a page of the sequential log block's logical block may come that is not the next one. FAST then merges
+//! that log block at once. Here the page goes to the random ones, and the sequential log block stays. A merge takes the
+//! newest version of each page wherever it stands, so that is safe.
 
 use super::super::ground::Ground;
 use super::super::log_index::HashIndex;
@@ -134,7 +136,7 @@ impl Scheme for Fast {
         }
     }
 
-    /// What was the sequential log block is one like any other from now on.
+    /// The former sequential log block is one like any other from now on.
     fn recovered<N: Nand>(
         &mut self,
         ground: &mut Ground<HashIndex>,

@@ -1,11 +1,10 @@
-//! Plain block mapping (LAST++ section 2.1, after Ban): a page stands at its own offset in the block of its logical block,
-//! and what overwrites it copies that block.
+//! Plain block mapping (LAST++ section 2.1, after Ban): each page has a fixed offset in the block of its logical block.
 //!
-//! The copy is not made at once. The pages in front of the one written are copied, then it is written, and the new block
-//! stays open: a host that goes on with a later page of the same logical block only has the pages in between copied. The
-//! rest is copied when it writes anywhere else. Until then the new block is a log block in place, and completing it is a
-//! partial merge, or a switch merge where nothing was copied. The paper says nothing of that; without it a sequential
-//! overwrite of a block would copy it once for each page.
+//! An overwrite copies that block, but not at once. The pages in front of the one written are copied, then it is
+//! written, and the new block stays open. A host that goes on with a later page of the same logical block only has the
+//! pages in between copied. The rest is copied when the host writes anywhere else. Until then the new block is a log
+//! block in place. Completing it is a partial merge, or a switch merge where nothing was copied. The paper does not
+//! mention this. Without it a sequential overwrite of a block would copy it once for each page.
 
 use super::super::ground::Ground;
 use super::super::log_index::HashIndex;

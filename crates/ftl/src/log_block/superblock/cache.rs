@@ -1,4 +1,4 @@
-//! The page maps that RAM holds: of the superblocks that were asked for last.
+//! The page maps that RAM holds: of the superblocks that were used last.
 
 use super::super::log_state::NONE;
 use super::super::order::Order;
@@ -82,7 +82,7 @@ impl MapCache {
         &mut self.entries[first..first + pages]
     }
 
-    /// An entry takes what it takes to name one of the pages that a superblock may have.
+    /// An entry is large enough to name one of the pages that a superblock may have.
     pub(super) fn ram(&self, layout: &SuperblockLayout, ledger: &mut RamLedger) {
         let places = layout.slots() * layout.pages_per_block;
         let bits = u64::from((places + 1).next_power_of_two().trailing_zeros());

@@ -90,7 +90,7 @@ impl Superblocks {
                 continue;
             }
             if found.is_none() {
-                // How old it is nobody can say any more: older copies are not held against it.
+                // Its age is lost: older copies are not compared with it.
                 *version = u64::MAX;
             }
             let (page, key) = (lane.page(page), lane.key(key));
@@ -104,7 +104,7 @@ impl Superblocks {
         let counted: Vec<u32> = self.superblocks[superblock as usize].members().map(|(_, m)| m.live).collect();
         let members = self.superblocks[superblock as usize].members();
         let live: Vec<u32> = members.map(|(slot, _)| live[slot]).collect();
-        // What a page said that is younger than the map page, and can be read no more, only a map in RAM knows.
+        // A page younger than the map page may not be readable any more. Then only a map in RAM has it.
         let forgotten = self.unreadable_young(nand, superblock);
         let changed: u32 = before.iter().zip(&live).map(|(before, live)| before.abs_diff(*live)).sum();
         if live != counted || (!is_bad && changed > 2 * forgotten) {

@@ -1,13 +1,15 @@
-//! Room for what the host writes: a superblock's hot block, and collections where there is none to be had.
+//! Room for host writes: a superblock's hot block, and collections where no block is to be had.
 //!
-//! Blocks are collected for one of two reasons. A superblock that can have no other block collects its emptiest one:
-//! what is live in it goes to the cold block, and what room there is left in that the host may write. Or the superblock
-//! written least recently gives up an update block: its emptiest blocks are collected until it has one less. Which of
-//! the two is done, pages to copy for a page of room decide.
+//! Blocks are collected for one of two reasons. A superblock that can have no other block collects its emptiest one.
+//! Its live pages go to the cold block, and the host may write to the room that is left there. Or the superblock
+//! written least recently gives up an update block: its emptiest blocks are collected until it has one less. The pages
+//! to copy for a page of room decide which of the two is done.
 //!
-//! In the words of the merges of other log-block FTLs, where nothing was copied a block was *dead*; where what was live
-//! went into the room that another block of the superblock had left, the merge is *partial*; where it went to a fresh
-//! block, it is *full*, and its association degree is the number of logical blocks that the pages were of.
+//! In the words of the merges of other log-block FTLs:
+//! - Where nothing was copied, a block was *dead*.
+//! - Where the live pages went into room that another block of the superblock had left, the merge is *partial*.
+//! - Where they went to a fresh block, it is *full*. Its association degree is the number of logical blocks that the
+//!   pages were of.
 
 use super::super::fetch::Fetched;
 use super::super::kept::KeptPage;
@@ -103,14 +105,14 @@ impl Superblocks {
         Ok((slot, ready))
     }
 
-    /// Collects the emptiest block of a superblock that is to have no other. Where two of them fit into one, what is
-    /// live in both is put apart from what the host writes; otherwise the host goes on where the live pages end.
+    /// Collects the emptiest block of a superblock that is to have no other. Two of them may fit into one: then the
+    /// live pages of both are separated from host writes. Otherwise the host goes on where the live pages end.
     fn collect_own<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
         let n = superblock as usize;
         let Some((victim, live)) = self.superblocks[n].emptiest() else { return Err(self.pool.full()) };
         if let Some(cold) = self.superblocks[n].cold {
             if live > self.superblocks[n].room(cold) {
-                // What is left of it the host writes.
+                // The host writes the rest of it.
                 self.superblocks[n].hot = self.superblocks[n].cold.take();
                 return Ok(at);
             }
@@ -134,7 +136,7 @@ impl Superblocks {
         let (n, mut at) = (superblock as usize, at);
         let this = &mut self.superblocks[n];
         let before = this.len();
-        // What the host has left room in takes what is live.
+        // The block in which the host has left room takes the live pages.
         let Some((target, _)) = this.cost_of_a_block() else { return Ok(at) };
         (this.cold, this.hot) = (target, None);
         // Each round empties a block that was there.
@@ -155,8 +157,8 @@ impl Superblocks {
         Ok(at)
     }
 
-    /// Moves what is live in a block of a superblock to its cold block, and to another where that is full; then the map
-    /// says so, and the block is given back.
+    /// Moves the live pages of a block of a superblock to its cold block, and to another where that is full. Then the
+    /// map records it, and the block is given back.
     fn empty_block<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -195,7 +197,7 @@ impl Superblocks {
         done
     }
 
-    /// Copies what is live in a block. Whether a fresh one was taken for it.
+    /// Copies the live pages of a block. Whether a fresh one was taken for it.
     fn move_live<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -257,8 +259,8 @@ impl Superblocks {
         }
     }
 
-    /// Writes pages anew that a recovery has read and that may have been in flight, from that reading, to a block of
-    /// their own; then the map says so.
+    /// Writes suspect pages anew that a recovery has read, from that reading, to a block of their own. Then the map
+    /// records them.
     pub(super) fn write_anew<N: Nand>(
         &mut self,
         nand: &mut N,

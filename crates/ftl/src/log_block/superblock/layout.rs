@@ -1,4 +1,4 @@
-//! What a superblock is on a drive of this shape, and what fits.
+//! The layout of superblocks on a drive of this shape, and how many fit.
 
 use super::super::map_blocks;
 use super::super::shape::LogConfig;
@@ -13,7 +13,7 @@ use phelsuma_nand::Geometry;
 /// Blocks that a superblock may have beyond its most: one that a collection fills, and what power cuts leave.
 const BEYOND_MOST: u32 = 4;
 
-/// Logical blocks of a superblock where nothing else is asked for.
+/// Logical blocks of a superblock by default.
 const BLOCKS: u32 = 4;
 
 /// How logical pages are divided into superblocks, and how large these may grow.
@@ -101,8 +101,8 @@ fn in_flight(geometry: &Geometry) -> u32 {
 }
 
 impl SuperblockSizes {
-    /// How many blocks are what on a drive of this shape, `described` of which hold its description, whether they fit or
-    /// not.
+    /// How many blocks are what on a drive of this shape, `described` of which hold its description, whether they fit
+    /// or not.
     ///
     /// # Errors
     /// As [`SuperblockLayout::of`].
@@ -114,7 +114,7 @@ impl SuperblockSizes {
     ) -> Result<Self, FtlError> {
         let layout = SuperblockLayout::of(geometry, config, parts)?;
         let updates = config.composition.log_blocks_on(geometry);
-        // As if the drive were all logical pages, so that what fits does not depend on what was asked for.
+        // As if the drive were all logical pages, so that the capacity does not depend on the request.
         let metadata_blocks = map_blocks::room_for(geometry, geometry.blocks().div_ceil(layout.blocks));
         let shape = Shape {
             logical_pages: config.logical_pages,
@@ -153,22 +153,21 @@ impl SuperblockSizes {
                     unidentified_blocks: 0,
                 },
                 usable_pages,
-                // Rounded down, so that what is printed fits.
+                // Rounded down, so that the printed number fits.
                 largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
             });
         }
         Ok(sizes)
     }
 
-    /// What a recovery comes to at the most:
+    /// The most that a recovery can cost:
     ///
-    /// - the first spare area of every block, all of those whose first does not tell what the block is, those of map
-    ///   blocks, and twice those of pages that may be younger than their superblock's map;
-    /// - a part of the map for each superblock, twice where something is younger, with the older version of those that
-    ///   may have been in flight and the pages of map blocks that a cut has torn; and the last page of each block that
-    ///   has any younger one, in full;
-    /// - a copy and a map page for each page that may have been in flight; and map blocks emptied where cuts have left
-    ///   too many.
+    /// - The first spare area of every block, and all of those whose first does not identify the block. Also those of
+    ///   map blocks, and twice those of pages that may be younger than their superblock's map.
+    /// - A part of the map for each superblock, twice where something is younger. Also the older version of suspect
+    ///   ones and the pages of map blocks that a cut has torn. Also the last page of each block that has any younger
+    ///   one, in full.
+    /// - A copy and a map page for each suspect page; and map blocks emptied where cuts have left too many.
     pub(super) fn recovery_bound(&self, geometry: &Geometry) -> RecoveryBound {
         let (blocks, block) = (u64::from(geometry.blocks()), u64::from(geometry.pages_per_block()));
         let parts = u64::from(self.layout.superblocks());

@@ -1,4 +1,4 @@
-//! What an onlooker sees of a SUPERBLOCK FTL's blocks.
+//! An onlooker's view of a SUPERBLOCK FTL's blocks.
 
 use super::super::pool::Use;
 use super::superblocks::Superblocks;
@@ -6,7 +6,7 @@ use crate::{BlockLook, BlockState};
 use phelsuma_nand::{Block, Kind};
 
 impl Superblocks {
-    /// A look at each block from `first` on. What is live in a superblock's blocks is as of when its map was in RAM
+    /// A look at each block from `first` on. Live pages of a superblock's blocks are as of when its map was in RAM
     /// last.
     pub(super) fn blocks_seen(&self, first: Block, out: &mut [BlockLook]) {
         let all = self.geometry.blocks();

@@ -1,9 +1,9 @@
-//! Superblocks' maps: read from a map page and the spare areas of what is younger, and written anew when a block is
-//! given back or a page is trimmed.
+//! Superblocks' maps: read from a map page and the spare areas of younger pages, and written anew.
 //!
-//! The order is that of a merge. What is moved is programmed; then the map page, not before all that is on flash; only
-//! then are blocks given back. A cut in between leaves a superblock as its older map page and the spare areas of what
-//! is younger say: a page that was moved has its old version, which does not count where the map page does not name it.
+//! A map is written anew when a block is given back or a page is trimmed. The order is that of a merge. The moved pages
+//! are programmed. Then the map page is, not before all of them are on flash. Only then are blocks given back. A cut in
+//! between leaves a superblock in the state of its older map page and the spare areas of younger pages. A page that was
+//! moved has its old version, which does not count where the map page does not name it.
 
 use super::super::pool::Role;
 use super::page_map::{self, NOWHERE};
@@ -21,7 +21,7 @@ impl Superblocks {
         self.pool.phase.purpose(Purpose::Map)
     }
 
-    /// Has a superblock's map in RAM: where, and from when on. What is live in its blocks is counted anew where it was
+    /// Has a superblock's map in RAM: where, and from when on. Live pages of its blocks are counted anew where it was
     /// read.
     pub(super) fn load<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> (u32, Time) {
         if let Some(held) = self.cache.find(superblock) {
@@ -56,7 +56,7 @@ impl Superblocks {
                 {
                     continue;
                 }
-                // Of copies of one version the first is the original: what it was moved to may not be on the map yet.
+                // Of copies of one version the first is the original: its copy may not be on the map yet.
                 let newest = &mut self.newest[offset as usize];
                 let is_newer = match self.barriers.keeps(Barrier::VersionOrder) {
                     true => spare.version > newest.0 || (spare.version == newest.0 && spare.seq < newest.1),
@@ -108,7 +108,8 @@ impl Superblocks {
         (spare, done)
     }
 
-    /// Counts what is live in a superblock's blocks. What its map says of blocks that it does not have is nothing.
+    /// Counts the live pages of a superblock's blocks. Entries of its map for blocks that it does not have do not
+    /// count.
     fn count_live(&mut self, superblock: u32, held: u32) {
         let pages_per_block = self.layout.pages_per_block;
         let members = &mut self.superblocks[superblock as usize].members;
@@ -229,8 +230,8 @@ impl Superblocks {
         self.committed(nand, done)
     }
 
-    /// A map page was written. A recovery empties no map block before it has written anew all map pages that may have been
-    /// in flight.
+    /// A map page was written. A recovery empties no map block before it has written anew all map pages that may have
+    /// been in flight.
     fn committed<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if self.pool.phase.is_mounting() { Ok(at) } else { self.empty_map_blocks(nand, at) }
     }
@@ -290,8 +291,8 @@ impl Superblocks {
         Ok(done)
     }
 
-    /// Writes a map page anew as it is. One that cannot be read any more is made of what the map says in RAM, or of
-    /// spare areas.
+    /// Writes a map page anew as it is. One that cannot be read any more is made from the map in RAM, or from spare
+    /// areas.
     fn move_map_page<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> Result<Time, FtlError> {
         let Some(page) = self.map.place(superblock) else { return Ok(at) };
         self.tally.reads += 1;

@@ -1,22 +1,25 @@
-//! SUPERBLOCK (Kang et al. 2006, as µ-FTL section 3 and LAST++ sections 2.2 and 5.2 have it): N adjacent logical blocks
-//! are a *superblock*, which is mapped to a few physical blocks; inside of it pages stand anywhere.
+//! SUPERBLOCK (Kang et al. 2006): N adjacent logical blocks are mapped to a few physical blocks.
+//!
+//! These are a *superblock*; inside of it pages stand anywhere. It is as µ-FTL section 3 and LAST++ sections 2.2 and
+//! 5.2 have it.
 //!
 //! - A superblock has as many blocks as it fills, and *update blocks* beyond those, of which the drive has a number
-//!   (`log.blocks`). What the host writes goes to the superblock's *hot* block, page after page.
-//! - When that is full and no update block is to be had, blocks are collected: those with the fewest live pages of this
-//!   superblock, or those of the one that was written least recently of all that have update blocks, whichever costs
-//!   less. Live pages that a collection moves go to the superblock's *cold* block ([`collect`]).
-//! - A block in which nothing is live is given back without a copy. So what is written sequentially costs a map page
-//!   for each block, and no more: each block that fills replaces an old one, as in a switch merge.
-//! - Which block a page stands in, the spare area of the page says, and a page of the map for all that is older
-//!   ([`page_map`]). RAM caches some superblocks' maps ([`cache`]); one that it has forgotten is read from its map page
-//!   and from the spare areas of what was written since.
+//!   (`log.blocks`). Host writes go to the superblock's *hot* block, page after page.
+//! - When that is full and no update block is to be had, blocks are collected. Candidates are the blocks with the
+//!   fewest live pages of this superblock. So are those of the superblock with update blocks that was written least
+//!   recently. The cheaper of the two is chosen. Live pages that a collection moves go to the superblock's *cold* block
+//!   ([`collect`]).
+//! - A block in which nothing is live is given back without a copy. So sequential writes cost a map page for each
+//!   block, and no more: each block that fills replaces an old one, as in a switch merge.
+//! - The spare area of a page says which block it stands in, and a page of the map does for all that is older
+//!   ([`page_map`]). RAM caches some superblocks' maps ([`cache`]). A map that is not cached is read from its map page
+//!   and from the spare areas of the pages written since.
 //!
-//! Faithful: superblock mapping, page maps in spare areas with a bounded cache, update blocks that N logical blocks
-//! share, hot and cold pages apart, victims by utilization. Simplified: Kang's three levels of page tables in each
-//! spare area need larger ones than this house's; map pages stand in for them, one for each block that is given back.
-//! What the papers here say of how Kang's scheme chooses the superblock that has to give up an update block is nothing;
-//! here it is by what it costs.
+//! Faithful: superblock mapping, page maps in spare areas with a bounded cache, and update blocks that N logical blocks
+//! share. Faithful as well: hot and cold pages apart, victims by utilization. Simplified: Kang's three levels of page
+//! tables in each spare area need larger spare areas than ours. Map pages stand in for them, one for each block that is
+//! given back. The papers here do not say how Kang's scheme chooses the superblock that has to give up an update block.
+//! Here the cost decides.
 //!
 //! Superblocks share no block and no page of the map, so each survives a power cut by itself ([`recovery`]).
 
@@ -169,7 +172,7 @@ impl<N: Nand> Ftl<N> for Superblocks {
     }
 
     fn check(&mut self, nand: &mut N) -> Vec<Finding> {
-        // Asking changes what is cached: that is left to the copy.
+        // The check changes caches: it is left to the copy.
         self.clone().findings(nand, &Lane::whole(&self.geometry))
     }
 }

@@ -1,10 +1,10 @@
-//! A superblock's page map as it stands on a map page, byte by byte, and what of it stands in spare areas.
+//! A superblock's page map as it stands on a map page, byte by byte, and its share in spare areas.
 //!
-//! Kang et al. keep the page map in spare areas alone: each page's has the tables of its superblock that its write has
-//! changed. That takes spare areas of their size; this house's have four bytes for the FTL ([`Spare::aux`]), and a page
-//! map of 4 blocks of 128 pages takes 1,024. So the spare area of a page says of the map what it says anyway, key and
-//! version: *this logical page is here since then*. And when a block is given back, all of the superblock's map is
-//! written to a map page, whose version says that older spare areas do not count any more.
+//! Kang et al. keep the page map in spare areas alone. Each spare area has the tables of its superblock that the page's
+//! write has changed. That takes spare areas of their size. Those here have four bytes for the FTL ([`Spare::aux`]),
+//! and a page map of 4 blocks of 128 pages takes 1,024. So of the map the spare area of a page holds only its usual key
+//! and version: *this logical page is here since then*. And when a block is given back, all of the superblock's map is
+//! written to a map page. Its version says that older spare areas do not count any more.
 //!
 //! Little-endian:
 //!
@@ -15,7 +15,7 @@
 //! | 6 a slot | physical block (u32, all ones where there is none), pages programmed in it by then (u16) |
 //! | 2 a page | where each logical page stands: slot × pages per block + page; all ones where it was never written |
 //!
-//! A map page that is moved is moved as it is, version included.
+//! A map page is moved unchanged, version included.
 //!
 //! [`Spare::aux`]: phelsuma_nand::Spare::aux
 

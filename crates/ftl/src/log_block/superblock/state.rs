@@ -1,4 +1,4 @@
-//! A superblock as RAM knows it: which blocks it has, and how full they are.
+//! The state of a superblock in RAM: which blocks it has, and how full they are.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -28,7 +28,7 @@ impl Member {
 
 #[derive(Clone, Debug)]
 pub(super) struct Superblock {
-    /// By slot: what the page map counts blocks by.
+    /// By slot: the blocks in the page map's numbers.
     pub(super) members: Vec<Option<Member>>,
     /// The slot that the host's pages go to.
     pub(super) hot: Option<usize>,
@@ -107,12 +107,12 @@ impl Superblock {
         closed.min_by_key(|(_, member)| member.live).map(|(slot, member)| (slot, member.live))
     }
 
-    /// What it costs to collect a superblock until it has a block less: the slot that what is live goes to first, of
-    /// those that are being written, and pages to copy. None where that cannot be.
+    /// The cost of collecting a superblock until it has a block less: the slot that live pages go to first, of the open
+    /// ones, and pages to copy. None where that cannot be.
     pub(super) fn cost_of_a_block(&self) -> Option<(Option<usize>, u32)> {
         let open = self.cold.into_iter().chain(self.hot).filter(|slot| self.is_open(*slot));
         let target = open.max_by_key(|slot| self.get(*slot).live);
-        // Where it takes what is stale in that one as well, that one is collected like any other.
+        // Where it takes the stale pages of that one as well, that one is collected like any other.
         let of = |target| Some((target, self.copies_for_a_block(target)?));
         target.and_then(|slot| of(Some(slot))).or_else(|| of(None))
     }

@@ -1,4 +1,4 @@
-//! A SUPERBLOCK FTL: what it keeps, and how a page of the host's is written.
+//! A SUPERBLOCK FTL: its state, and how a user page is written.
 
 use super::super::kept::Kept;
 use super::super::map_blocks::MapBlocks;
@@ -45,15 +45,14 @@ pub(in super::super) struct Superblocks {
     pub(super) moved: Vec<(u32, u16, u16)>,
     /// Version and seq of the newest page found so far, by page of the superblock whose map is being read.
     pub(super) newest: Vec<(u64, u64)>,
-    /// Pages that a recovery has read and that may have been in flight. Where it has no block to write them to anew, they
-    /// are read from here.
+    /// Suspect pages that a recovery has read. Where it has no block to write them to anew, they are read from here.
     pub(super) kept: Kept,
     /// The same of map pages: superblock, version, bytes.
     pub(super) kept_maps: Vec<(u32, u64, Vec<u8>)>,
     pub(super) anchors: Vec<Block>,
 }
 
-/// What is counted besides merges. Sums since the drive came up.
+/// Counts besides merges. Sums since the mount.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct SuperblockCounts {
     /// Maps that were not in RAM when they were needed.

@@ -1,13 +1,13 @@
-//! When dirty entries are written to flash besides when they must go: the integrity methods that LAST++ section 5.3
-//! gives DFTL (NOFLUSH, PAGE, TIMEOUT, REQ).
+//! The integrity methods that LAST++ section 5.3 gives DFTL: NOFLUSH, PAGE, TIMEOUT and REQ.
 //!
-//! To *flush* is to synchronize translation pages: each is read and written anew with all of its dirty entries, one
-//! after the other, not before the pages that they name are on flash. PAGE does so after each page of the host's, REQ
-//! after each request, which is then acknowledged. TIMEOUT does so when the oldest change is as old as the paper's 30
-//! seconds; the paper's period begins anew at each flush, here with the first change after it, so that none ever grows
-//! older and a drive with nothing to write is not woken. Trims are written through by the mapping, whatever the method.
+//! They decide when dirty entries are written to flash besides when they must be. To *flush* is to synchronize
+//! translation pages. Each is read and written anew with all of its dirty entries, one after the other. None is written
+//! before the pages that its entries name are on flash. PAGE flushes after each host page, REQ after each request,
+//! which is then acknowledged. TIMEOUT flushes when the oldest change is as old as the paper's 30 seconds. The paper's
+//! period begins anew at each flush. Here it begins with the first change after a flush. So no change ever grows older,
+//! and a drive with nothing to write is not woken. The mapping writes trims through, whatever the method.
 //!
-//! As the paper has it, REQ makes a request atomic. That is so where its entries stand on one translation page; where
+//! As the paper has it, REQ makes a request atomic. That is so where its entries stand on one translation page. Where
 //! they stand on several, each of these switches alone.
 
 use super::fast::FastRecovery;
@@ -33,17 +33,17 @@ struct FlushTally {
 /// Why translation pages are flushed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FlushCause {
-    /// PAGE and REQ: what the host has written is to be acknowledged.
+    /// PAGE and REQ: host writes are to be acknowledged.
     Host,
     /// TIMEOUT.
     Timeout,
-    /// The host asks for it.
+    /// The host requests it.
     Flush,
     /// A victim is about to be released.
     Collection,
 }
 
-/// What a recovery knows of entries.
+/// A recovery's knowledge of entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Known {
     /// Those that are dirty as well, by a scan, or saved by a battery.
@@ -52,13 +52,12 @@ enum Known {
     InTranslationPages,
 }
 
-/// What is to be flushed, and when.
+/// The flushes that are due, and when.
 #[derive(Clone, Debug)]
 pub(crate) struct Integrity {
     method: IntegrityPart,
     known: Known,
-    /// Translation pages of what the host has written with REQ and is not acknowledged yet: those of them that are
-    /// dirty.
+    /// Translation pages of host writes with REQ that are not acknowledged yet: those of them that are dirty.
     request: Range<u32>,
     /// When the oldest change was made that TIMEOUT has not flushed.
     changed: Option<Time>,
@@ -136,7 +135,7 @@ impl Integrity {
         self.known == Known::InTranslationPages
     }
 
-    /// Whether what is acknowledged is safe only when it is flushed.
+    /// Whether acknowledged writes are safe only when they are flushed.
     pub(crate) fn is_safe_when_flushed(&self) -> bool {
         self.known == Known::InTranslationPages && !self.method.acknowledges_what_is_mapped()
     }
@@ -169,7 +168,7 @@ impl Integrity {
         self.method == IntegrityPart::NoFlush && self.known == Known::All
     }
 
-    /// With the list of what was moved, which takes `moved` bytes.
+    /// With the list of moved pages, which takes `moved` bytes.
     pub(super) fn ram(&self, moved: u64, ledger: &mut RamLedger) {
         if self.is_plain() {
             return;

@@ -57,7 +57,7 @@ pub(crate) enum Survival {
     Fast(FastRecovery),
 }
 
-/// How a drive survives a power cut: by which scheme, and what a recovery keeps in mind while it is at work.
+/// How a drive survives a power cut: its scheme, and the state of a recovery while it is at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Durability {
     scheme: Survival,
@@ -83,7 +83,7 @@ impl Durability {
         self.mounting = Some(Box::default());
     }
 
-    /// What the recovery that is at work keeps in mind, if one is.
+    /// The state of the recovery that is at work, if one is.
     #[inline]
     pub(crate) fn mounting(&mut self) -> Option<&mut Mounting> {
         self.mounting.as_deref_mut()
@@ -95,7 +95,7 @@ impl Durability {
         self.mounting = None;
     }
 
-    /// A recovery has told the validity store of everything.
+    /// A recovery has reported everything to the validity store.
     pub(crate) fn everything_is_told(&mut self) {
         debug_assert!(self.mounting.is_some(), "the drive serves already");
         if let Survival::GeckoRec(gecko_rec) = &mut self.scheme {
@@ -108,7 +108,7 @@ impl Durability {
         matches!(self.scheme, Survival::Fast(_))
     }
 
-    /// A translation page, not flushed yet, of what was moved out of victims.
+    /// A translation page of pages that were moved out of victims, not flushed yet.
     pub(crate) fn moved_to_flush(&self) -> Option<u32> {
         match &self.scheme {
             Survival::Fast(fast) => fast.next(),
@@ -130,7 +130,7 @@ impl Durability {
         }
     }
 
-    /// Whether a battery saves what RAM alone knows.
+    /// Whether a battery saves the state that is in RAM alone.
     pub(crate) fn has_battery(&self) -> bool {
         matches!(self.scheme, Survival::Battery(_))
     }
@@ -149,13 +149,14 @@ impl Durability {
         }
     }
 
-    /// Whether user pages name in their spare areas what they made stale, so that a recovery can tell the validity store.
+    /// Whether user pages name in their spare areas what they made stale, so that a recovery can report it to the
+    /// validity store.
     #[inline]
     pub(crate) fn points_back(&self) -> bool {
         matches!(self.scheme, Survival::Synchronize(Synchronizing::ByLog(_)))
     }
 
-    /// What is programmed after `seq` makes pages stale of which the validity store is going to hear.
+    /// Programs after `seq` make pages stale that will be reported to the validity store.
     #[inline]
     pub(crate) fn begin_reporting(&mut self, blocks: &Blocks, seq: u64) {
         if let Some(young) = self.young() {
@@ -171,7 +172,7 @@ impl Durability {
         }
     }
 
-    /// The validity store has heard of all that was made stale.
+    /// All stale pages were reported to the validity store.
     #[inline]
     pub(crate) fn reported(&mut self) {
         match &mut self.scheme {
@@ -201,7 +202,7 @@ impl Durability {
         match &mut self.scheme {
             Survival::GeckoRec(gecko_rec) => gecko_rec.release(blocks, block),
             Survival::Synchronize(Synchronizing::ByLog(_)) if !blocks.is_metadata(blocks.stream_of(block)) => {
-                // Should the power fail before it is erased, the log knows.
+                // Should the power fail before it is erased, it is in the log.
                 blocks.news.freed(block);
                 blocks.release(block);
             }
@@ -209,7 +210,7 @@ impl Durability {
         }
     }
 
-    /// The validity store is going to hear now that nothing in a block is live.
+    /// It will now be reported to the validity store that nothing in a block is live.
     pub(crate) fn freed_is_told(&mut self, block: Block) {
         if let Survival::GeckoRec(gecko_rec) = &mut self.scheme {
             gecko_rec.heard_of(block);
@@ -233,8 +234,8 @@ impl Durability {
         }
     }
 
-    /// The moments that a recovery would need to know of if the validity store were flushed now: when it is frozen, and
-    /// from where on to scan.
+    /// The moments that a recovery would need if the validity store were flushed now: when it is frozen, and from where
+    /// on to scan.
     pub(crate) fn flush_marks(&self, blocks: &Blocks) -> (u64, ScanFrom) {
         match &self.scheme {
             Survival::GeckoRec(gecko_rec) => gecko_rec.flush_marks(blocks),

@@ -1,9 +1,9 @@
-//! What a recovery keeps in mind while it is at work.
+//! The state of a recovery at work.
 
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Page, Spare};
 
-/// Flash operations of those that have no part in a recovery's steps, until its report is told.
+/// Flash operations outside a recovery's steps, until they are added to its report.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Unreported {
     pub(crate) reads: u64,
@@ -14,10 +14,9 @@ pub(crate) struct Unreported {
 /// While the drive is being mounted.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Mounting {
-    /// What was done since the report was told last.
+    /// Operations since they were last added to the report.
     pub(crate) counts: Unreported,
-    /// Pages of metadata that were read, and that may have been in flight: it may have been the last time that they read
-    /// well.
+    /// Suspect metadata pages that were read: it may have been the last time that they read well.
     pub(crate) read_before: Vec<(Page, Spare, Vec<u8>)>,
 }
 

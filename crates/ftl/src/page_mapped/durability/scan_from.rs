@@ -15,7 +15,7 @@ impl ScanFrom {
     /// No page is so young.
     pub(crate) const NOTHING: Self = Self { after: u64::MAX - 1, oldest_open: u64::MAX };
 
-    /// From where on a recovery would have to scan that began with what is written from now on.
+    /// From where on a recovery would have to scan that begins with the writes from now on.
     pub(crate) fn now(blocks: &Blocks) -> Self {
         Self { after: blocks.clock.seq(), oldest_open: blocks.oldest_open() }
     }

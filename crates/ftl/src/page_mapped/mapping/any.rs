@@ -21,7 +21,7 @@ pub(crate) enum AnyMapping {
     Mu(MuMapping),
 }
 
-/// Asks whichever it is.
+/// Calls the one that it is.
 macro_rules! each {
     ($mapping:expr, $part:ident => $ask:expr) => {
         match $mapping {
@@ -84,7 +84,7 @@ impl From<MuMapping> for AnyMapping {
     }
 }
 
-/// What a recovery is told that is for another mapping.
+/// The error for a recovery of another mapping.
 const ANOTHER: FtlError = FtlError::Unsupported("there is no recovery like this for an FTL with this mapping");
 
 impl TryFrom<AnyMapping> for RamMapping {

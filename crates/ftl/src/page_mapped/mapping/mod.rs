@@ -1,7 +1,7 @@
 //! Mapping: where each logical page is.
 //!
-//! The mapping tells which physical pages became stale: at once where it knows, later where it does not. What it keeps
-//! on flash it reads and writes through a [`MetaIo`], and the pages that it made stale it adds to a list called
+//! The mapping reports which physical pages became stale: at once where the entry is at hand, later where it is not. It
+//! reads and writes its part on flash through a [`MetaIo`]. The pages that it made stale it adds to a list called
 //! `before`.
 
 mod any;
@@ -39,7 +39,7 @@ pub(crate) enum Place {
 const NOWHERE: u32 = u32::MAX;
 const TRIMMED: u32 = u32::MAX - 1;
 const LOST: u32 = u32::MAX - 2;
-/// Lost with its translation page: nobody knows which physical page it was.
+/// Lost with its translation page: there is no record of which physical page it was.
 const MISLAID: u32 = u32::MAX - 3;
 
 /// A place as an entry of a table: a page number, or one of those that no page has.
@@ -84,20 +84,20 @@ pub(crate) enum LastPlace {
     Nowhere,
     /// This, though it may be trimmed since.
     At(Page),
-    /// Nobody knows any more.
+    /// There is no record any more.
     Mislaid,
 }
 
-/// What was there before a logical page was written.
+/// The place of a logical page before it was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Before {
     /// This.
     Known(Place),
-    /// Something that only its translation page knows: to be identified when that is synchronized.
+    /// A page that only its translation page names: to be identified when that is synchronized.
     Unidentified,
 }
 
-/// What is to become of a page in a victim.
+/// The verdict on a page in a victim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Judgement {
     /// It is moved.
@@ -108,7 +108,7 @@ pub(crate) enum Judgement {
 
 /// The mapping part of a page-mapped FTL.
 ///
-/// What a part does not say is so of a table that is in RAM as a whole.
+/// The defaults are those of a table that is in RAM as a whole.
 pub(crate) trait Mapping: Clone {
     /// Why it uses the flash.
     fn purpose(&self) -> Purpose {
@@ -145,8 +145,8 @@ pub(crate) trait Mapping: Clone {
         None
     }
 
-    /// Has what is on flash fetched from the host's memory that is likely to be read when the entries of these pages are,
-    /// and so many are evicted. Nothing changes by it. Whether it keeps its table there.
+    /// Has memory fetched that is likely to be read when the entries of these pages are, and so many are evicted: the
+    /// table on flash, where the host's memory holds it. Nothing changes by it. Whether it keeps its table there.
     #[inline]
     fn warm<N: Nand>(&self, _nand: &N, _entered: &[LogicalPage], _evicted: usize) -> bool {
         false
@@ -164,10 +164,11 @@ pub(crate) trait Mapping: Clone {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError>;
 
-    /// Where `key`, which is prepared, is now, as far as RAM knows. Nothing changes, and nothing is counted.
+    /// Where `key`, which is prepared, is now, as far as RAM has it. Nothing changes, and nothing is counted.
     fn known(&self, key: LogicalPage) -> Option<Place>;
 
-    /// From now on a host write is to know what it makes stale: entries that are not cached are fetched for it.
+    /// From now on the page that a host write makes stale is needed at once: entries that are not cached are fetched
+    /// for it.
     fn fetch_for_placement(&mut self) {}
 
     /// The physical page that `key`, which is prepared, had last: what its next page is to name in its spare area.
@@ -191,8 +192,8 @@ pub(crate) trait Mapping: Clone {
     /// `key`'s page has been moved out of a victim, or was lost there.
     fn moved(&mut self, key: LogicalPage, place: Place);
 
-    /// What is to become of a page of a victim that validity takes for live and that says it is `key`'s. A stale
-    /// one is identified by that: what the mapping had noted to report it later is cleared.
+    /// The verdict on a page of a victim that validity takes for live and that says it is `key`'s. A stale one is
+    /// identified by that: the mapping's note to report it later is cleared.
     fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement;
 
     /// Whose page `page` is, for one that cannot say so itself. Looks at everything.
@@ -224,7 +225,7 @@ pub(crate) trait Mapping: Clone {
         false
     }
 
-    /// Whether what is trimmed stands in tombstone pages, which can go bad.
+    /// Whether trims stand in tombstones, which can go bad.
     #[inline]
     fn has_tombstones(&self) -> bool {
         false
@@ -249,13 +250,13 @@ pub(crate) trait Mapping: Clone {
         0
     }
 
-    /// Whether a part has entries that only RAM knows.
+    /// Whether a part has entries that are in RAM alone.
     #[inline]
     fn is_dirty(&self, _part: u32) -> bool {
         false
     }
 
-    /// Makes durable what RAM alone knows of a part.
+    /// Makes the entries of a part durable that are in RAM alone.
     ///
     /// # Errors
     /// No block is left.
@@ -268,7 +269,7 @@ pub(crate) trait Mapping: Clone {
         Ok(())
     }
 
-    /// Makes a piece of what only RAM knows durable, from part `from` of the table on; the part to go on with.
+    /// Makes some of the state durable that is in RAM alone, from part `from` of the table on; the part to go on with.
     ///
     /// # Errors
     /// No block is left.
@@ -287,7 +288,7 @@ pub(crate) trait Mapping: Clone {
         false
     }
 
-    /// Whether a µ-Tree cannot be read: the drive has to come up anew.
+    /// Whether a µ-Tree cannot be read: the drive has to mount anew.
     #[inline]
     fn is_unreadable(&self) -> bool {
         false
@@ -318,9 +319,9 @@ pub(crate) trait Mapping: Clone {
         None
     }
 
-    /// What it keeps in RAM.
+    /// Its RAM.
     fn ram(&self, ledger: &mut RamLedger);
 
-    /// What it has counted.
+    /// Its counters.
     fn counters(&self, out: &mut Vec<Counter>);
 }

@@ -11,9 +11,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose};
 
-/// How many logical pages one trim takes at a time, a quarter of a page's bytes as entries of a
-/// translation page would be: the list of what they make
-/// stale must not grow with the request.
+/// How many logical pages one trim takes at a time: a quarter of a page's bytes, as entries of a translation page would
+/// be. The list of pages that they make stale must not grow with the request.
 pub(crate) fn trim_reach(geometry: &Geometry) -> u32 {
     geometry.page_bytes() / 4
 }
@@ -37,8 +36,8 @@ impl RamMapping {
         }
     }
 
-    /// What it needs of the flash on a drive of so many logical pages: a tombstone page a region, and in a collection
-    /// those that are pending.
+    /// Its needs of flash on a drive of so many logical pages: a tombstone a region, and in a collection those that are
+    /// pending.
     pub(crate) fn needs(geometry: &Geometry, logical_pages: u32) -> Needs {
         let live_pages = regions(geometry, logical_pages).into();
         Needs { live_pages, programs: PENDING_MAX.into(), ..Needs::default() }
@@ -71,7 +70,7 @@ impl RamMapping {
         Ok(())
     }
 
-    /// Fills the bitmap with what the table says of `region`; whether any page of it is trimmed.
+    /// Fills the bitmap with the trims of `region` in the table; whether any page of it is trimmed.
     fn make_bitmap(&mut self, region: u32) -> bool {
         self.trims.bitmap.fill(0);
         let mut any = false;
@@ -188,8 +187,8 @@ impl Mapping for RamMapping {
         self.trims.any_page()
     }
 
-    /// Writes the tombstone pages of all pending regions. Not before everything so far is on flash: a tombstone page
-    /// leaves out what has been rewritten since, and must not outlive the rewriting.
+    /// Writes the tombstones of all pending regions. Not before everything so far is on flash: a tombstone leaves out
+    /// pages that have been rewritten since, and must not outlive the rewriting.
     fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         io.barrier(Barrier::TombstonesAfterRewrites);
         while let Some(region) = self.trims.take_pending() {

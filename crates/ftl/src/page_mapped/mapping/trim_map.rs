@@ -1,13 +1,13 @@
 //! Trims that survive: which logical pages were discarded, on flash.
 //!
-//! The logical space is divided into regions of as many pages as a flash page has bits. A *tombstone page* is a bitmap
-//! of the pages of one region that were trimmed when it was written; its version orders it among the copies of those
-//! pages. The newest tombstone page of a region replaces all older ones, so there is at most one live page a region
-//! (one for 32,768 logical pages of 4 KiB), and it is made from the mapping alone: relocating one reads nothing.
+//! The logical space is divided into regions of as many pages as a flash page has bits. A *tombstone* is a bitmap of
+//! the pages of one region that were trimmed when it was written. Its version orders it among the copies of those
+//! pages. The newest tombstone of a region replaces all older ones. So there is at most one live page a region (one for
+//! 32,768 logical pages of 4 KiB). It is made from the mapping alone: relocating one reads nothing.
 //!
-//! Until a flush, trimmed regions are only pending. The rule that keeps an older content from coming back: **pending
-//! trims are written before a collected block goes back to the pool**, because until then the last acknowledged copy of
-//! every page with a pending trim is still on flash.
+//! Until a flush, trimmed regions are only pending. One rule keeps an older content from coming back: **pending trims
+//! are written before a collected block goes back to the pool**. Until then the last acknowledged copy of every page
+//! with a pending trim is still on flash.
 
 use crate::RamLedger;
 use alloc::vec;
@@ -16,7 +16,7 @@ use phelsuma_nand::{Geometry, LogicalPage, Page};
 
 const NONE: u32 = u32::MAX;
 
-/// How many regions may be pending before they are written without being asked.
+/// How many regions may be pending before they are written without a request.
 pub(crate) const PENDING_MAX: u32 = 16;
 
 fn pages_per_region(geometry: &Geometry) -> u32 {

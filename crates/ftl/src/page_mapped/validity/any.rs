@@ -24,7 +24,7 @@ pub(crate) enum AnyValidity {
     Mu(BitmapCache),
 }
 
-/// Asks whichever it is.
+/// Calls the one that it is.
 macro_rules! each {
     ($validity:expr, $part:ident => $ask:expr) => {
         match $validity {
@@ -92,7 +92,7 @@ impl From<BitmapCache> for AnyValidity {
     }
 }
 
-/// What a recovery is told that is for another validity store.
+/// The error for a recovery of another validity store.
 const ANOTHER: FtlError = FtlError::Unsupported("there is no recovery like this for an FTL with this validity store");
 
 impl TryFrom<AnyValidity> for RamBitmap {

@@ -1,16 +1,16 @@
 //! Bitmap entries in the µ-Tree, and the bitmap cache in front of them (µ-FTL section 4.3).
 //!
-//! A bitmap entry says of 32 pages of a block which are stale; where none is, there is no entry. Entries in the tree for
-//! every write would double what it costs, so what is stale gathers in RAM first, as *invalid extents*: physical pages that
-//! follow each other in a block, as many bits each as an extent's record. They are in a hash table by their block, blocks beside
-//! each other in buckets beside each other, and leave it in three ways:
+//! A bitmap entry says of 32 pages of a block which are stale; where none is, there is no entry. Entries in the tree
+//! for every write would double its cost, so stale pages gather in RAM first, as *invalid extents*. These are physical
+//! pages that follow each other in a block, as many bits each as an extent's record. They are in a hash table by their
+//! block, blocks beside each other in buckets beside each other. They leave it in three ways:
 //!
 //! 1. All go to the tree when the table is full ([`BitmapCache::flush`]).
 //! 2. Those in a victim's bucket go to the tree when it is chosen ([`BitmapCache::chosen`]).
 //! 3. A block without a live page takes its own with it ([`BitmapCache::freed`]).
 //!
-//! A block's entries leave the tree when the block is erased. A power cut ends tree and table alike; what is stale then
-//! comes out of the recovery's scan, so an entry cannot be older than its block's pages.
+//! A block's entries leave the tree when the block is erased. A power cut ends tree and table alike. The recovery's
+//! scan then finds the stale pages, so an entry cannot be older than its block's pages.
 
 use super::{Answer, Validity};
 use crate::mu_tree::Layout;
@@ -184,7 +184,7 @@ impl BitmapCache {
         result = result.and_then(|()| self.add(io, key, bits));
         self.flushed += done;
         if result.is_err() {
-            // They stay: what is in the tree as well does no harm.
+            // They stay: extents that are in the tree as well do no harm.
             for stale in extents {
                 let bucket = self.bucket(geometry.block_of(Page(stale.first())));
                 self.push(bucket, stale);
@@ -217,12 +217,12 @@ impl BitmapCache {
         self.write(io, all)
     }
 
-    /// Nothing in a block is live any more: nobody asks before it is erased.
+    /// Nothing in a block is live any more: there is no query before it is erased.
     fn forget(&mut self, block: Block) {
         self.dropped += self.take(self.bucket(block), Some(block)).len() as u64;
     }
 
-    /// What is stale in a part of a block, by the tree and the cache.
+    /// The stale pages in a part of a block, by the tree and the cache.
     fn stale<N: Nand>(&self, io: &mut MetaIo<'_, N>, block: Block, part: u32) -> Result<u32, FtlError> {
         let key = bitmap_key(&self.geometry, block, part);
         let mut bits = io.tree(|tree, io| tree.get(io, key)).map_err(of_tree)?.unwrap_or(0) as u32;
@@ -335,7 +335,8 @@ impl Validity for BitmapCache {
         self.switch_merges += 1;
     }
 
-    /// Where they do not agree there are pages that were never programmed; and to ask the mapping costs nothing to speak of.
+    /// Where they do not agree there are pages that were never programmed; and a query of the mapping costs next to
+    /// nothing.
     #[inline]
     fn is_held_against_counters(&self) -> bool {
         true
@@ -345,7 +346,7 @@ impl Validity for BitmapCache {
     fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer {
         let pages = self.geometry.pages_per_block();
         for part in 0..parts_of_block(&self.geometry) {
-            // Where it cannot be read the drive comes up anew before anything is moved.
+            // Where it cannot be read the drive mounts anew before anything is moved.
             let stale = self.stale(io, block, part).unwrap_or_else(|_| {
                 self.unreadable = true;
                 0

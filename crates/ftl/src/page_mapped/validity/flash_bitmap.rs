@@ -25,7 +25,7 @@ pub(crate) struct FlashBitmap {
     /// Erased blocks whose bits are still set.
     erased: Vec<Block>,
     page: Vec<u8>,
-    /// A part could not be read: from now on only the mapping tells what is live.
+    /// A part could not be read: from now on only the mapping decides which pages are live.
     damaged: bool,
     updates: u64,
     queries: u64,
@@ -55,7 +55,7 @@ impl FlashBitmap {
         }
     }
 
-    /// What it needs of the flash where one collection can report so many pages as stale: each is a program.
+    /// Its needs of flash where one collection can report so many pages as stale: each is a program.
     ///
     /// # Errors
     /// A page has no room for the bits of a block.
@@ -83,7 +83,7 @@ impl FlashBitmap {
         first
     }
 
-    /// Reads a bitmap page, applies what is pending, and `change`, and writes it.
+    /// Reads a bitmap page, applies the pending reports, and `change`, and writes it.
     fn update<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -114,7 +114,7 @@ impl FlashBitmap {
         change(&mut self.page);
         let version = io.next_version();
         let written = self.directory.write(io, part, version, &self.page);
-        // What could not be written is known to nobody.
+        // A page that could not be written is in no record.
         self.damaged |= written.is_err();
         self.updates += 1;
         written.map(drop)
@@ -127,7 +127,7 @@ impl FlashBitmap {
         }
     }
 
-    /// Makes everything durable at one program a bitmap page: erases that it does not know of, and these stale pages.
+    /// Makes everything durable at one program a bitmap page: erases that are not in it, and these stale pages.
     pub(crate) fn save<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, stale: &mut Vec<Page>) -> Result<(), FtlError> {
         let geometry = *io.geometry();
         stale.sort_unstable();
@@ -153,8 +153,8 @@ impl FlashBitmap {
         Ok(())
     }
 
-    /// It is known of all blocks in `live` which of their pages are: writes the bitmap anew. What is in no such block
-    /// does not matter, since it is erased before it is used. How many pages were written.
+    /// Of all blocks in `live` it is known which of their pages are: writes the bitmap anew. Pages in other blocks do
+    /// not matter, since those are erased before they are used. How many pages were written.
     pub(crate) fn rebuild<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -181,7 +181,7 @@ impl FlashBitmap {
             }
             if is_wanted {
                 let version = io.next_version();
-                // Where there is no room, only the mapping tells from now on.
+                // Where there is no room, only the mapping decides from now on.
                 self.damaged |= self.directory.write(io, part, version, &self.page).is_err();
                 written += 1;
             }

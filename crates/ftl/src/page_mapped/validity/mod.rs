@@ -25,20 +25,20 @@ use crate::{Counter, FtlError, GeckoLook, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 
-/// What a store's answer about a block is worth.
+/// The worth of a store's answer about a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     /// The pages given are the programmed user pages that it takes for live.
     Exact,
     /// They are those not known to be stale: perhaps some were never programmed.
     NotKnownStale,
-    /// A part of what it knew cannot be read: some may be stale, and only the mapping can tell.
+    /// A part of it cannot be read: some pages may be stale, and only the mapping decides which.
     Uncertain,
 }
 
 /// The validity part of a page-mapped FTL.
 ///
-/// What a part does not say is so of a bitmap in RAM.
+/// The defaults are those of a bitmap in RAM.
 pub(crate) trait Validity: Clone {
     /// What its pages are on flash.
     fn kind(&self) -> Kind {
@@ -60,17 +60,17 @@ pub(crate) trait Validity: Clone {
     /// No block is left.
     fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError>;
 
-    /// `page` has left a victim: nobody asks for it again before its block is erased, unless the power fails.
+    /// `page` has left a victim: it is not queried again before its block is erased, unless the power fails.
     #[inline]
     fn leave(&mut self, _geometry: &Geometry, _page: Page) {}
 
-    /// Whatever a failed program left at `page` is not live.
+    /// A page that a failed program left at `page` is not live.
     ///
     /// # Errors
     /// No block is left.
     fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError>;
 
-    /// `block` was erased: what was known of its pages is void.
+    /// `block` was erased: older entries of its pages are void.
     ///
     /// # Errors
     /// No block is left.
@@ -84,7 +84,7 @@ pub(crate) trait Validity: Clone {
         Ok(())
     }
 
-    /// As [`Validity::flush`], and writes down what a recovery is to begin with even where there is nothing to flush.
+    /// As [`Validity::flush`], and writes down from where a recovery is to begin even where there is nothing to flush.
     ///
     /// # Errors
     /// No block is left.
@@ -100,7 +100,7 @@ pub(crate) trait Validity: Clone {
         Ok(())
     }
 
-    /// Whether an entry in the µ-Tree could not be read: the drive has to come up anew.
+    /// Whether an entry in the µ-Tree could not be read: the drive has to mount anew.
     #[inline]
     fn is_unreadable(&self) -> bool {
         false
@@ -121,7 +121,7 @@ pub(crate) trait Validity: Clone {
         false
     }
 
-    /// Whether `page` is live, where RAM tells.
+    /// Whether `page` is live, where RAM has that.
     #[inline]
     fn touch(&self, _page: Page) -> bool {
         false
@@ -130,7 +130,7 @@ pub(crate) trait Validity: Clone {
     /// The indexes of the pages of `block` that may be live, ascending, appended to `out`.
     fn live_in<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block, out: &mut Vec<u16>) -> Answer;
 
-    /// Makes everything durable that only RAM knows.
+    /// Makes everything durable that is in RAM alone.
     ///
     /// # Errors
     /// No block is left.
@@ -138,13 +138,13 @@ pub(crate) trait Validity: Clone {
         Ok(())
     }
 
-    /// Whether it does not know all that it should.
+    /// Whether something is missing in it.
     #[inline]
     fn is_damaged(&self) -> bool {
         false
     }
 
-    /// Whether it takes pages for live of which it has not heard, or all that there are.
+    /// Whether it takes pages for live that were not reported to it, or all that there are.
     fn overstates(&self) -> bool {
         false
     }
@@ -155,7 +155,7 @@ pub(crate) trait Validity: Clone {
         false
     }
 
-    /// Something is lost that a log should know.
+    /// Something is lost that a log should have.
     fn set_damaged(&mut self) {}
 
     /// Moves its pages out of a victim.
@@ -176,9 +176,9 @@ pub(crate) trait Validity: Clone {
         None
     }
 
-    /// What it keeps in RAM.
+    /// Its RAM.
     fn ram(&self, ledger: &mut RamLedger);
 
-    /// What it has counted.
+    /// Its counters.
     fn counters(&self, _out: &mut Vec<Counter>) {}
 }

@@ -100,7 +100,7 @@ impl Validity for RamBitmap {
     }
 }
 
-/// What a bitmap takes where it is saved.
+/// The size of a bitmap where it is saved.
 pub(crate) fn saved_bytes(geometry: &Geometry) -> u64 {
     geometry.page_numbers().div_ceil(64) as u64 * 8
 }

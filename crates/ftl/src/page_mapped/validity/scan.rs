@@ -1,4 +1,4 @@
-//! What a recovery has found of a validity store on flash, and what the store says of blocks then.
+//! The result of a recovery's scan for a validity store on flash, and the store's state of blocks then.
 
 use alloc::vec::Vec;
 use phelsuma_nand::{Page, Spare};
@@ -36,7 +36,7 @@ impl ValidityScan {
         self.pages.iter().map(|page| page.seq).max().unwrap_or(0)
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     pub(crate) fn bytes(&self) -> usize {
         self.pages.capacity() * size_of::<StorePage>()
     }
@@ -48,11 +48,11 @@ impl ValidityScan {
     }
 }
 
-/// What the store says of a block.
+/// The store's state of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BlockValidity {
     /// Pages known to be stale.
     pub(crate) stale: u16,
-    /// Nothing in it was live when it was last heard of.
+    /// Nothing in it was live at the last report.
     pub(crate) free: bool,
 }

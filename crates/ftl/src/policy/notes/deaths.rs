@@ -1,11 +1,11 @@
-//! When live pages will die, as far as the host has said it: what an oracle knows, and no real drive.
+//! When live pages will die, as far as the host has said it: knowledge of an oracle, which no real drive has.
 //!
-//! By physical page the moment in logical time, and by block the sum of these: so it is known without a look at each page
-//! how long the live pages of a block have left together. It is kept in RAM and nowhere else; after a power cut nothing
-//! is known of any page until the host writes it again.
+//! It keeps the moment in logical time by physical page, and the sum of these by block. So the remaining life of a
+//! block's live pages together takes no look at each page. It is kept in RAM alone. After a power cut there is no
+//! record of a page until the host writes it again.
 //!
-//! A block whose first page is written anew holds nothing of before. What it held of which nobody said that it died is
-//! forgotten then; so every page that is written is told, whether it is known when it dies or not.
+//! A block whose first page is written anew holds nothing of before. Moments of pages that were not reported as dead
+//! are forgotten then. So every page that is written is reported, whether its death has a moment or not.
 
 use crate::RamLedger;
 use crate::policy::State;
@@ -55,7 +55,7 @@ impl Deaths {
             (self.known[block], self.sums[block]) = (0, 0);
         }
         self.dies(page);
-        // What is further away than can be waited for is never; so sums do not overflow.
+        // A moment further away than can be waited for is never; so sums do not overflow.
         let Some(death) = death.filter(|death| (1..1 << 48).contains(death)) else { return };
         let block = self.block_of(page);
         self.by_page[page.index()] = death;

@@ -14,7 +14,7 @@ pub(in crate::policy) struct Groups {
 }
 
 impl Groups {
-    /// The group of what was written by this stream.
+    /// The group of pages that were written by this stream.
     pub(in crate::policy) fn of(&self, stream: u8) -> usize {
         debug_assert!(usize::from(self.count) <= GROUPS_MAX, "there are more groups than there can be");
         usize::from(stream.min(self.count.saturating_sub(1)))

@@ -1,5 +1,6 @@
-//! What a placement part keeps for the victim part that is made for it, and shows to it alone
-//! ([`Placement::notes`](super::Placement::notes)).
+//! Notes that a placement part keeps for the victim part that is made for it.
+//!
+//! They are shown to it alone ([`Placement::notes`](super::Placement::notes)).
 
 mod deaths;
 mod groups;

@@ -1,9 +1,9 @@
-//! How often the host wrote to each stream lately: what static quota's classes are weighed by.
+//! How often the host wrote to each stream lately: the weights of static quota's classes.
 
-/// The most streams that are told apart by how often the host writes to them.
+/// The most streams that are distinguished by how often the host writes to them.
 pub(in crate::policy) const WRITTEN_STREAMS_MAX: usize = 64;
 
-/// How often the host wrote to each stream, what is longer ago counting half as much, again and again.
+/// How often the host wrote to each stream; older writes count half as much, again and again.
 #[derive(Clone, Debug)]
 pub(in crate::policy) struct StreamWrites {
     by_stream: [u64; WRITTEN_STREAMS_MAX],

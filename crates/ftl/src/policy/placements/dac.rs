@@ -1,22 +1,23 @@
-//! DAC, Dynamic dAta Clustering (Chiang, as Dual Greedy's section II-B has it): regions of flash from cold to hot, with a
-//! block being written in each. Data move up when they are written again while they are young, and down when collection
-//! finds them old.
+//! DAC, Dynamic dAta Clustering: regions of flash from cold to hot, each with an open block.
+//!
+//! It is Chiang's, as Dual Greedy's section II-B has it. Data move up when they are written again while they are young,
+//! and down when collection finds them old.
 //!
 //! Young is younger than the region's threshold. An age is counted from when the page came to its region: when the host
-//! wrote it, or when collection moved it down. What is written again while it is old, and what is young in a victim, stays
-//! in its region.
+//! wrote it, or when collection moved it down. A page that is written again while it is old stays in its region. So
+//! does a young page in a victim.
 //!
 //! Where times of pages come from (`dac.page-times`):
-//! - `ram`: four bytes a page in RAM. The paper counts one for each flash page; here it is one for each logical page,
+//! - `ram`: four bytes a page in RAM. The paper counts one for each flash page. Here it is one for each logical page,
 //!   which has one flash page that is live. A power cut forgets them: everything counts as old until it is written
 //!   again, and sinks a region each time it is collected.
-//! - `spare`: the version in the spare area, which a collection reads with the page, and for which a host write reads the
-//!   old copy's spare area. It is when the host wrote the page last, so a page that has moved down is as old as before
-//!   and moves down again at the next collection.
+//! - `spare`: the version in the spare area. A collection reads it with the page, and for a host write the old copy's
+//!   spare area is read. It is when the host wrote the page last. So a page that has moved down is as old as before and
+//!   moves down again at the next collection.
 //!
-//! Where the paper is silent: pages without an old copy come to the coldest region, and so do those whose old copy a lazy
-//! mapping does not know (`placement.unknown=class`). Thresholds are in percent of the drive's logical pages, so that
-//! they mean the same on drives of all sizes.
+//! Where the paper is silent: pages without an old copy come to the coldest region. So do those whose old copy is not
+//! in a lazy mapping (`placement.unknown=class`). Thresholds are in percent of the drive's logical pages, so that they
+//! mean the same on drives of all sizes.
 
 use super::unknown::UNKNOWN;
 use crate::blocks::{Moments, View, Wants};

@@ -1,26 +1,27 @@
-//! Dual Greedy's data separation (Dual Greedy, section III): hot data apart from other data that the host writes, and
-//! these apart from what collection moves.
+//! Dual Greedy's data separation: hot data, other data that the host writes, and what collection moves (Dual Greedy,
+//! section III).
 //!
 //! A host write ends the lifetime of the copy that it makes stale: from the first page write of the block that holds
-//! that copy until now (section III-C, figure 4). Where that is shorter than the threshold, the new data are hot. The
-//! threshold is set anew upon every collection: the largest page lifetime (from the first page write to the latest loss
-//! of a page) of the [`LOOKED_AT`] blocks of the top level that lost a page longest ago. There are no parameters.
+//! that copy until now (section III-C, figure 4). Where that is shorter than the threshold, the new data are hot. There
+//! are no parameters: the threshold is set anew upon every collection. It is the largest page lifetime of some blocks,
+//! from the first page write to the latest loss of a page. These are the [`LOOKED_AT`] blocks of the top level that
+//! lost a page longest ago.
 //!
 //! Where the paper is silent:
-//! - **Before the first collection** the threshold is 0, and nothing is hot. So it is after a power cut; and the blocks
-//!   of before count as having lost nothing (`blocks/notes.rs`), so that the threshold comes from lifetimes that were
-//!   seen to end.
+//! - **Before the first collection** the threshold is 0, and nothing is hot. So it is after a power cut. Blocks from
+//!   before the cut count as having lost nothing (`blocks/notes.rs`), so that the threshold comes from lifetimes that
+//!   were seen to end.
 //! - **A page without an old copy** (never written, trimmed) has no lifetime, and is not hot.
-//! - **An old copy that is not known** (a lazy mapping, an entry that is not cached; the paper has the table in RAM): with
-//!   `placement.unknown=class` the page is not hot. A cache keeps what was used last, so what it does not have was not
-//!   written for long. With `fetch` the translation page is read.
-//! - **Blocks of metadata** are in the lists where they are collected like others. Their pages' lifetimes say nothing of
-//!   the host's data, and are left out; they count among the blocks looked at.
-//! - **The threshold is replaced**, not raised, by what a collection finds: "updates the page-lifetime threshold with the
-//!   maximum". Where the blocks looked at are all of metadata it stays.
+//! - **An old copy may not be known** to a lazy mapping, if the entry is not cached. (The paper has the table in RAM.)
+//!   With `placement.unknown=class` the page is not hot. A cache keeps the entries used last, so a page that it does
+//!   not have was not written for long. With `fetch` the translation page is read.
+//! - **Blocks of metadata** are in the lists where they are collected like others. Their pages' lifetimes say nothing
+//!   of the host's data, and are left out. The blocks count among those examined.
+//! - **The threshold is replaced**, not raised, by what a collection finds: "updates the page-lifetime threshold with
+//!   the maximum". Where all the blocks examined are of metadata it stays.
 //!
-//! **Purely random writes** (section V-B) are detected if asked for (`placement.on-random=greedy`; the paper says only
-//! that it could be done): `randomness.rs`. The victim part is then greedy (`victims/dual_greedy.rs`); pages go on being
+//! **Purely random writes** (section V-B) are detected by `randomness.rs` with `placement.on-random=greedy`. The paper
+//! says only that it could be done. The victim part is then greedy (`victims/dual_greedy.rs`). Pages go on being
 //! sorted, which costs little where it does not matter.
 
 use super::randomness::Randomness;
@@ -70,7 +71,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 struct DualGreedy {
     threshold: u32,
     randomness: Option<Randomness>,
-    /// What the victim part sees: how it was when the last block was collected.
+    /// The victim part's view: how it was when the last block was collected.
     shown: PurelyRandom,
     hot_pages: u64,
     unknown_pages: u64,

@@ -1,4 +1,4 @@
-//! Host writes to one stream, moved pages to another: what the Dual Greedy paper calls PL+greedy does (its section V).
+//! Host writes to one stream, moved pages to another: PL+greedy of the Dual Greedy paper (its section V).
 
 use crate::blocks::View;
 use crate::policy::{MovedPage, Placement, PlacementSpec};

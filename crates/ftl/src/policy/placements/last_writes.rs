@@ -1,8 +1,9 @@
-//! When the host wrote each logical page last, in logical time: four bytes a logical page in RAM, or nothing and the spare
-//! area of the old copy, which is read first.
+//! When the host wrote each logical page last, in logical time.
 //!
-//! A power cut forgets what is in RAM: from then on every page counts as written for the first time, until it is written
-//! again.
+//! This is four bytes a logical page in RAM. Or it is nothing, and the spare area of the old copy is read first.
+//!
+//! A power cut loses the state in RAM: from then on every page counts as written for the first time, until it is
+//! written again.
 
 use crate::RamLedger;
 use crate::blocks::{Moments, View};
@@ -23,8 +24,8 @@ impl LastWrites {
         Self::Ram { moments: Moments::new(logical_pages as usize), began: None, hand: 0 }
     }
 
-    /// The host writes a page: how much it has written since it wrote this one last. None where it did not, or nobody
-    /// knows.
+    /// The host writes a page: how much it has written since it wrote this one last. None where it did not, or where
+    /// there is no record.
     pub(super) fn interval(&mut self, view: &View<'_>, write: &HostWrite) -> Option<u64> {
         let now = view.now();
         match self {
@@ -38,7 +39,7 @@ impl LastWrites {
                 *hand = if *hand + 1 == moments.len() { 0 } else { *hand + 1 };
                 let age = u64::from(moments.age(write.page.index(), now));
                 moments.set(write.page.index(), now);
-                // What is further back than when this began was not seen.
+                // Writes before this began were not seen.
                 (age <= now - since).then_some(age)
             }
         }

@@ -1,15 +1,17 @@
-//! Future knowledge: pages are sorted by how long they still have to live, which the host says with each write
-//! ([`Hint::Death`](crate::Hint::Death)). What this reaches is a bound for all that only guess.
+//! Future knowledge: pages are sorted by how long they still have to live.
 //!
-//! **No real FTL has this**, and whatever is put together with it counts as an oracle.
+//! The host says that with each write ([`Hint::Death`](crate::Hint::Death)). The result is a bound for all placements
+//! that only guess.
 //!
-//! Windows are spaced as powers: window 0 is for pages that live on for less than a least lifetime, each window after it
-//! reaches `spread` times as far, and the last one is for all that live longer, and those of which nothing is known. What
-//! collection moves is sorted by what it has left then. With `victim=oracle` those blocks are collected whose pages have
-//! long to live and little space to them (`victims/oracle.rs`).
+//! **No real FTL has this**, and every combination with it counts as an oracle.
 //!
-//! When pages die is kept in RAM by physical page (`policy/notes/deaths.rs`). After a power cut nothing is known, and
-//! everything that is not written again is in the last window.
+//! Windows are spaced as powers. Window 0 is for pages that live on for less than a least lifetime. Each window after
+//! it reaches `spread` times as far. The last one is for all that live longer, and for those without a recorded death.
+//! Pages that collection moves are sorted by what they have left then. With `victim=oracle` those blocks are collected
+//! whose pages have long to live and little space to them (`victims/oracle.rs`).
+//!
+//! When pages die is kept in RAM by physical page (`policy/notes/deaths.rs`). A power cut loses it, and everything that
+//! is not written again is in the last window.
 
 use crate::RamLedger;
 use crate::blocks::{View, Wants};
@@ -64,7 +66,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    /// The last but one window ends at `reach` percent of the logical pages, each one before it ends sooner by `spread`
+    /// The last but one window ends at `reach` percent of the logical pages. Each one before it ends sooner by `spread`
     /// percent of its own length, 100 being twice.
     fn new(context: &Context) -> Self {
         let (windows, logical_pages) = (context.number(&WINDOWS) as u8, context.logical_pages);

@@ -1,10 +1,10 @@
 //! Logical partitions: the logical space in pieces of one size, each written to a block of its own (µ-FTL section 4.4).
 //!
-//! File systems have different places for what is written often and what is not, so a partition's data are alike. A
-//! partition's block is opened when something is written to it. What collection moves goes to the same block.
+//! File systems have different places for data that are written often and for others, so a partition's data are alike.
+//! A partition's block is opened when something is written to it. Pages that collection moves go to the same block.
 //!
-//! Simplified: a spare area says its stream in a byte, so there are no more than [`STREAMS_MAX`] partitions, and on a
-//! drive that would have more each is larger.
+//! Simplified: a spare area has a byte for its stream, so there are no more than [`STREAMS_MAX`] partitions. On a drive
+//! that would have more each is larger.
 
 use crate::RamLedger;
 use crate::blocks::View;

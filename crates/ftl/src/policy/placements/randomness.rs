@@ -1,19 +1,22 @@
-//! Whether the host's writes are purely random: whether how long a page went unwritten says nothing of how long it will.
+//! Whether the host's writes are purely random: how long a page went unwritten then says nothing of how long it will.
 //!
-//! All that separates hot data from others rests on the one thing (Dual Greedy, section III-B): what was written again
-//! soon will be written again soon. Where it does not hold, "any predictions on write behaviors based on locality will not
-//! be useful" (section V-B). So that is tested, on a sample of [`SAMPLED`] logical pages, whatever collection does with
-//! them: of each, when it was written last and whether the interval before that was short. Short is below a running
-//! median of all such intervals. After every [`WINDOW`] pairs of successive intervals the share of short ones after short
-//! ones is held against their share after long ones. If the writes are random, the two differ by chance alone; they count
-//! as not random where the first is the larger by more than four standard deviations of that. Where they are random, one
-//! window in thirty thousand is mistaken; a difference of a sixteenth is usually noticed where as many intervals are
-//! short as are long. The two numbers decide how soon and how surely it is noticed, and have nothing to do with the workload
-//! or the size of the drive.
+//! All separation of hot data from others rests on one thing (Dual Greedy, section III-B): a page that was written
+//! again soon will be written again soon. Where it does not hold, "any predictions on write behaviors based on locality
+//! will not be useful" (section V-B). So that is tested:
 //!
-//! Writes that are the same over and over (a loop) have intervals that are all alike: a median of these has as many on
-//! both sides, by chance of the last digits. A trim ends no interval. Nothing counts before the drive
-//! has been written over twice, by when the median is one; and so again after a power cut, which forgets it.
+//! - **The sample** is [`SAMPLED`] logical pages, whatever collection does with them. Of each there is a record of when
+//!   it was written last and whether the interval before that was short. Short is below a running median of all such
+//!   intervals.
+//! - **The test** follows every [`WINDOW`] pairs of successive intervals. The share of short ones after short ones is
+//!   compared with their share after long ones. If the writes are random, the two differ by chance alone. They count as
+//!   not random where the first is the larger by more than four standard deviations of that.
+//! - **Its errors**: where writes are random, one window in thirty thousand is mistaken. A difference of a sixteenth is
+//!   usually noticed where as many intervals are short as are long. The two numbers decide how soon and how surely it
+//!   is noticed. They have nothing to do with the workload or the size of the drive.
+//!
+//! Writes that are the same over and over (a loop) have intervals that are all alike. A median of these has as many on
+//! both sides, by chance of the last digits. A trim ends no interval. Nothing counts before the drive has been written
+//! over twice, by when the median is one. The same holds after a power cut, which forgets it.
 
 use crate::{Counter, RamLedger};
 use alloc::vec;
@@ -32,7 +35,7 @@ const WINDOW: u64 = 4096;
 /// The square of how many standard deviations a difference may be by chance.
 const BY_CHANCE_SQUARED: f64 = 16.0;
 
-/// What was seen last of a page that is watched.
+/// The last observation of a page that is watched.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Seen {
     #[default]
@@ -102,7 +105,7 @@ impl Randomness {
             *seen = Seen::Written;
             return;
         }
-        // A step up or down, a thirty-second of what it is: it stays where as many go up as down.
+        // A step up or down, a thirty-second of its value: it stays where as many go up as down.
         let is_short = interval < self.median;
         let step = self.median / 32 + 1;
         self.median = if is_short { self.median - step.min(self.median) } else { self.median.saturating_add(step) };
@@ -170,8 +173,8 @@ mod tests {
         assert!(windows > 90 && random == windows, "{random} of {windows}");
     }
 
-    /// 80 % of the writes to 20 % of the pages, and 70 % to 30 %: in the second, a page of the hot part is written 5.4 times
-    /// as often as another. Hardly any window takes them for random.
+    /// 80 % of the writes to 20 % of the pages, and 70 % to 30 %: in the second, a page of the hot part is written 5.4
+    /// times as often as another. Hardly any window takes them for random.
     #[test]
     fn skewed_writes_are_not() {
         for (writes, space) in [(80, 20), (70, 30)] {

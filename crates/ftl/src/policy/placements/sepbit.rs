@@ -1,22 +1,32 @@
-//! SepBIT (FAST 2022, "Separating Data via Block Invalidation Time Inference for Write Amplification Reduction in
-//! Log-Structured Storage"): six classes of pages by when they are likely to become stale.
+//! SepBIT: six classes of pages by when they are likely to become stale.
 //!
-//! - **What the host writes** is likely to live as long as what it replaces did: if that lifespan, in pages that the host
-//!   has written, is below ℓ, the page goes to class 1, otherwise, or if it replaces nothing, to class 2.
-//! - **What collection moves** out of class 1 goes to class 3: it was taken for short-lived and is not. Other pages are
-//!   likely to live on the longer, the older they are: by the age, since the host wrote it, below 4ℓ, below 16ℓ, and
-//!   older they go to classes 4, 5 and 6.
-//! - **ℓ** is the mean lifespan, from its first write to its collection, of the last [`COLLECTED`] blocks of class 1 that
-//!   were collected; infinite until there were so many.
+//! This is FAST 2022, "Separating Data via Block Invalidation Time Inference for Write Amplification Reduction in
+//! Log-Structured Storage".
+//!
+//! | page | class |
+//! | --- | --- |
+//! | host write, lifespan of the old copy below ℓ | 1 |
+//! | host write, otherwise or without an old copy | 2 |
+//! | moved out of class 1 | 3 |
+//! | moved out of another class, age below 4ℓ | 4 |
+//! | the same, age below 16ℓ | 5 |
+//! | the same, older | 6 |
+//!
+//! - **A page that the host writes** is likely to live as long as its old copy did. Lifespans are in pages that the
+//!   host has written.
+//! - **A page that collection moves** out of class 1 was taken for short-lived and is not. Other pages are likely to
+//!   live on the longer, the older they are. The age is counted since the host wrote the page.
+//! - **ℓ** is the mean lifespan of the last [`COLLECTED`] blocks of class 1 that were collected. A block's lifespan is
+//!   from its first write to its collection. ℓ is infinite until there were so many.
 //!
 //! The victim part of the paper is cost-benefit with the time since a block was closed (`victims/cost_age.rs`).
 //!
-//! Where this differs, and what is left open:
-//! - **How a lifespan is known** (`sepbit.page-times`). The paper keeps a queue of the pages written last, as long as ℓ, and
-//!   asks whether the page is in it; the answer is the same as that of a time of the last write by page. `ram` has such a
-//!   table, four bytes a logical page; `spare` reads the spare area of the old copy for each write and pays for it. Ages of
-//!   pages that move are in the spare areas that collection reads in any case, as in the paper.
-//! - **A lazy mapping** may not know the old copy. That matters with `spare` alone: the page goes to class 2, or its
+//! Where this differs, and open points:
+//! - **Where lifespans come from** (`sepbit.page-times`). The paper keeps a queue of the pages written last, as long as
+//!   ℓ, and looks whether the page is in it. The time of the last write by page gives the same answer. `ram` has a
+//!   table of these, four bytes a logical page. `spare` reads the spare area of the old copy for each write and pays
+//!   for it. Ages of pages that move are in the spare areas that collection reads in any case, as in the paper.
+//! - **A lazy mapping** may not have the old copy. That matters with `spare` alone: the page goes to class 2, or its
 //!   translation page is read (`placement.unknown=fetch`).
 //! - **A power cut** makes ℓ infinite, and with `ram` every page new.
 

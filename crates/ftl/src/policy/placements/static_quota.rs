@@ -1,12 +1,14 @@
-//! Static quota: classes of pages that are known beforehand, each in blocks of its own. With `victim=static-quota`, which
-//! gives each class its share of the spare space, this is what the best static split of `limits` stands for.
+//! Static quota: classes of pages that are known beforehand, each in blocks of its own.
 //!
-//! **No real FTL has this**: the class of a page comes with the host's request ([`Hint::Class`]). So whatever is put
-//! together with it counts as an oracle. A page of which the host says nothing stays in the class of its old copy, and is
-//! of the last class where there is none; classes beyond the last are taken for that.
+//! `victim=static-quota` gives each class its share of the spare space. With it this is what the best static split of
+//! `limits` stands for.
 //!
-//! RAM forgets nothing in a power cut but how often each class was written: the class of a block is that of its first
-//! page's spare area. Copies that a recovery makes are of the last class until they are written again.
+//! **No real FTL has this**: the class of a page comes with the host's request ([`Hint::Class`]). So every combination
+//! with it counts as an oracle. A page without a hint stays in the class of its old copy, and is of the last class
+//! where there is none. Classes beyond the last are taken for that.
+//!
+//! A power cut loses from RAM only how often each class was written: the class of a block is that of its first page's
+//! spare area. Copies that a recovery makes are of the last class until they are written again.
 
 use crate::RamLedger;
 use crate::blocks::{View, Wants};

@@ -1,4 +1,4 @@
-//! What becomes of a page whose old copy a lazy mapping does not know: a parameter that several placements have.
+//! The treatment of a page whose old copy is not in a lazy mapping: a parameter that several placements have.
 
 use crate::spec::Param;
 

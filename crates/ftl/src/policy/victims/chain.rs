@@ -1,6 +1,7 @@
-//! MiDAS's victims: groups of blocks of which each has a size (`placements/midas`). A block is collected from the group that
-//! is over its size by most, there the one that was closed first; where none is over, from the last group, there the one
-//! with the fewest live pages.
+//! MiDAS's victims, from groups of blocks that have a size each (`placements/midas`).
+//!
+//! A block is collected from the group that is over its size by most, there the one that was closed first. Where none
+//! is over, it is the block of the last group with the fewest live pages.
 //!
 //! Every block without a live page comes first. Each choice looks at all blocks.
 
@@ -28,14 +29,14 @@ struct Chain {
     next: u64,
 }
 
-/// What is found of a group.
+/// The findings on a group.
 #[derive(Clone, Copy, Default)]
 struct Group {
     blocks: u32,
     oldest: Option<(u64, Block)>,
 }
 
-/// Of groups with so many blocks, the last being what is left, the one that is over its limit by most.
+/// Of groups with so many blocks, the last being the rest, the one that is over its limit by most.
 fn over_by_most(blocks: &[u32], limits: &[u32]) -> Option<usize> {
     let over = |group: &usize| blocks[*group].saturating_sub(limits[*group]);
     let groups = 0..blocks.len().saturating_sub(1);

@@ -1,15 +1,16 @@
-//! Scores of cost and age: cost-benefit (Kawaguchi) and Cost Age Times (Chiang), as Dual Greedy's section II-C has them.
+//! Scores of cost and age: cost-benefit (Kawaguchi) and Cost Age Times (Chiang), as Dual Greedy's section II-C has
+//! them.
 //!
-//! u is the share of a block's pages that are live, a the time since it last lost one (since it was begun where it has
-//! lost none), t its erase count:
-//! - cost-benefit collects the block of the largest a (1 - u) / 2u;
-//! - the same with the time since a block was closed for a, as SepBIT's paper has it;
-//! - CAT the one of the smallest u t / ((1 - u) a), or without wear of the smallest u / ((1 - u) a).
+//! u is the share of a block's pages that are live, and t its erase count. a is the time since it last lost a page, or
+//! since it was begun where it has lost none.
+//! - Cost-benefit collects the block of the largest a (1 - u) / 2u.
+//! - The form of SepBIT's paper is the same with the time since a block was closed for a.
+//! - CAT collects the one of the smallest u t / ((1 - u) a). Without wear t is left out.
 //!
-//! **Every choice scores all blocks**: ages change with time, so no order of theirs lasts. That is what the papers do, and
-//! what the count of blocks examined shows. Of equals the emptiest is taken, and of these the lowest number; a block
-//! whose pages are all live only where there is no other, and one with none at once, though the scan goes on for it.
-//! Scores are compared as fractions of whole numbers, so that they are the same on every machine.
+//! **Every choice scores all blocks**: ages change with time, so no order of theirs lasts. The papers do that, and the
+//! count of blocks examined shows it. Of equals the emptiest is taken, and of these the lowest number. A block whose
+//! pages are all live is taken only where there is no other. One with none is chosen at once, though the scan goes on
+//! for it. Scores are compared as fractions of whole numbers, so that they are the same on every machine.
 
 use crate::RamLedger;
 use crate::blocks::{View, Wants};
@@ -57,7 +58,7 @@ struct CostAge {
     score: Score,
 }
 
-/// What it costs to collect a block, over what is gained: the smaller, the better.
+/// The cost of collecting a block, over the gain: the smaller, the better.
 #[derive(Clone, Copy)]
 struct Fraction {
     cost: u64,
@@ -127,9 +128,9 @@ mod tests {
         CostAge { score: Score::AgeTimes { wear } }
     }
 
-    /// Blocks of 8 pages. A has 2 live and lost one 30 ago: a(1 - u)/2u = 30 * 0.75 / 0.5 = 45. B has 4 live and lost one
-    /// 100 ago: 100 * 0.5 / 1 = 50, so it is collected before A. With t = 3 for B and t = 2 for A, CAT is
-    /// 0.25 * 2 / (0.75 * 30) = 1/45 for A and 0.5 * 3 / (0.5 * 100) = 1/33 for B: A comes first.
+    /// Blocks of 8 pages. A has 2 live and lost one 30 ago: a(1 - u)/2u = 30 * 0.75 / 0.5 = 45. B has 4 live and lost
+    /// one 100 ago: 100 * 0.5 / 1 = 50. So it is collected before A. CAT with t = 3 for B and t = 2 for A is 0.25 * 2 /
+    /// (0.75 * 30) = 1/45 for A. It is 0.5 * 3 / (0.5 * 100) = 1/33 for B: A comes first.
     #[test]
     fn scores_are_the_papers() {
         let (cost_benefit, cat) = (CostAge { score: Score::Benefit }, cat(true));

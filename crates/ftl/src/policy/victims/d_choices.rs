@@ -34,7 +34,7 @@ impl DChoices {
         Self { d: context.number(&D), pages_per_block: context.pages_per_block, rng, candidates: 0 }
     }
 
-    /// A candidate drawn uniformly. Nearly all blocks are candidates on a drive in use, so a draw or two do; where they
+    /// A candidate drawn uniformly. Nearly all blocks are candidates on a drive in use, so a draw or two do. Where they
     /// are rare, the next one after a random place is taken instead of drawing on.
     fn draw(&mut self, counters: &Counters) -> Block {
         let blocks = counters.keys().len();

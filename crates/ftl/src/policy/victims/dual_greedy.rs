@@ -1,19 +1,21 @@
-//! Dual Greedy's victims (Dual Greedy, section IV-B): the emptiest block or the most stable one, as the top level of the
-//! multi-LRI lists has it.
+//! Dual Greedy's victims (Dual Greedy, section IV-B): the emptiest block or the most stable one.
+//!
+//! The top level of the multi-LRI lists decides which.
 //!
 //! - A block without a live page comes first, whatever the levels hold (section III-A).
 //! - **Utilization mode**, where the top level has several blocks: the one of them that lost a page longest ago.
-//! - **Stability mode**, where it has one: of the blocks that have been dormant for longer than that one, the emptiest;
-//!   of equals the one that lost a page longest ago. Only the heads of the levels are looked at. Where none is more
-//!   stable, the one block of the top level.
+//! - **Stability mode**, where it has one. Candidates are the blocks that have been dormant for longer than that one.
+//!   The emptiest is chosen, of equals the one that lost a page longest ago. Only the heads of the levels are examined.
+//!   Where none is more stable, it is the one block of the top level.
 //!
 //! So no more blocks are examined than a block has pages, however many there are.
 //!
 //! Where the paper is silent:
 //! - **A block that has lost no page is not chosen for its stability.** Figure 6 (b) has the level of full blocks among
 //!   the others, and none of its blocks has a latest invalidation. Collecting one gains nothing.
-//! - **Purely random writes** (section V-B: "could switch to the greedy policy when it detects that"): where the
-//!   placement part has found that, if it is asked to look (`placements/dual_greedy.rs`), the mode is utilization.
+//! - **Purely random writes** (section V-B: "could switch to the greedy policy when it detects that"): the mode is
+//!   utilization where the placement part has found that. It looks if its parameter says so
+//!   (`placements/dual_greedy.rs`).
 
 use crate::blocks::{View, Wants};
 use crate::policy::notes::PurelyRandom;
@@ -148,8 +150,8 @@ mod scale {
     const PAGES: u32 = 32;
     const CHOICES: u32 = 4_096;
 
-    /// A drive of so many blocks is overwritten at random until blocks of all levels are there; then victims are chosen,
-    /// and written anew, while other blocks go on losing pages. The most blocks examined for one, and the time.
+    /// A drive of so many blocks is overwritten at random until blocks of all levels are there. Then victims are
+    /// chosen, and written anew, while other blocks go on losing pages. The most blocks examined for one, and the time.
     fn examined(blocks: u32, policy: Chosen<VictimSpec>, choices: u32) -> (u32, u128) {
         let of_pages = placements::dual_greedy::SPEC.chosen();
         let values = *policy;
@@ -204,8 +206,8 @@ mod scale {
         assert!(most > 1 << 12, "DAC's policy scores all blocks: {most}");
     }
 
-    /// The same for drives of up to four million blocks, which take half a gigabyte and a while, and DAC's policy beside
-    /// it: `PHELSUMA_THOROUGH=1 cargo test -p phelsuma-ftl --lib -- --nocapture four_million`.
+    /// The same for drives of up to four million blocks, which take half a gigabyte and a while, and DAC's policy
+    /// beside it: `PHELSUMA_THOROUGH=1 cargo test -p phelsuma-ftl --lib -- --nocapture four_million`.
     #[test]
     fn blocks_examined_do_not_grow_up_to_four_million_blocks() {
         if std::env::var_os("PHELSUMA_THOROUGH").is_none_or(|value| value != "1") {

@@ -1,12 +1,13 @@
-//! Cost-benefit with the future known: the block of the largest L (1 - u) / u, where u is the share of its pages that are
-//! live and L the mean of what they still have to live.
+//! Cost-benefit with the future known: the block of the largest L (1 - u) / u.
 //!
-//! Collecting a block costs what is live in it, and gives its other pages free. Those would come free by themselves when
-//! the rest has died: where that is soon, it is better to wait. So a block is worth the more, the longer its pages stay.
-//! (Plain cost-benefit has the age in the place of L, and hopes that what was quiet stays quiet.)
+//! u is the share of its pages that are live and L the mean of what they still have to live.
 //!
-//! As in `cost_age.rs` every choice scores all blocks, the emptiest of equals is taken, one without a live page at once,
-//! and one of which all pages are live only where there is no other.
+//! Collecting a block costs its live pages, and gives its other pages free. Those would come free by themselves when
+//! the rest has died: where that is soon, it is better to wait. So a block is worth the more, the longer its pages
+//! stay. (Plain cost-benefit has the age in the place of L, and hopes that cold pages stay cold.)
+//!
+//! As in `cost_age.rs` every choice scores all blocks, and the emptiest of equals is taken. A block without a live page
+//! is taken at once, and one of which all pages are live only where there is no other.
 
 use crate::blocks::View;
 use crate::policy::notes::Deaths;
@@ -22,7 +23,7 @@ pub(crate) static SPEC: VictimSpec =
 #[derive(Clone, Copy)]
 struct Oracle;
 
-/// What a block is worth: L (1 - u) / u as a fraction. With v of p pages live that have s left together, L is s / v.
+/// The worth of a block: L (1 - u) / u as a fraction. With v of p pages live that have s left together, L is s / v.
 fn worth(live: u32, pages: u32, left: u64) -> (u128, u128) {
     debug_assert!(live <= pages, "a block has more live pages than pages");
     (u128::from(left) * u128::from(pages.saturating_sub(live)), u128::from(live) * u128::from(live))
@@ -56,7 +57,8 @@ impl Victim for Oracle {
 mod tests {
     use super::*;
 
-    /// Blocks of 8 pages. A has 2 live with 30 left each: 30 * 0.75 / 0.25 = 90. B has 4 with 100 each: 100 * 0.5 / 0.5.
+    /// Blocks of 8 pages. A has 2 live with 30 left each: 30 * 0.75 / 0.25 = 90. B has 4 with 100 each: 100 * 0.5 /
+    /// 0.5.
     #[test]
     fn a_fuller_block_is_worth_more_if_its_pages_stay() {
         let (a, b) = (worth(2, 8, 60), worth(4, 8, 400));

@@ -1,8 +1,10 @@
-//! Sampled: the block with the fewest live pages of those whose live pages RAM counts (GeckoFTL section 5.3: the
-//! counters, BVC, are the bottleneck of RAM, "alleviated ... by only storing a sample of BVC").
+//! Sampled: the block with the fewest live pages of those whose live pages RAM counts.
 //!
-//! The paper does not say which blocks are in the sample. Here each slot of it keeps the emptiest of what it was offered
-//! (`blocks/sample.rs`), and before each collection some blocks that are not in it are asked about, in turn
+//! GeckoFTL section 5.3: the counters, BVC, are the bottleneck of RAM, "alleviated ... by only storing a sample of
+//! BVC".
+//!
+//! The paper does not say which blocks are in the sample. Here each slot of it keeps the emptiest of what it was
+//! offered (`blocks/sample.rs`). Before each collection validity is queried for some blocks that are not in it, in turn
 //! (`page_mapped/sampling.rs`). With as many slots as blocks this is greedy. While a recovery is at work all blocks are
 //! counted.
 

@@ -1,12 +1,14 @@
-//! Static quota: each class of pages has its share of the blocks, and a block is collected from the class that is over its
-//! own by most: there the one with the fewest live pages.
+//! Static quota: each class of pages has its share of the blocks, and a block comes from the class that is most over
+//! its own.
 //!
-//! A class gets the blocks that its live pages fill, and of what is left a part proportional to √(r f), where r is how
-//! often the host writes to it and f how many live pages it has. For little spare space that is the best split (`limits`,
-//! `split.rs`); with a third of the flash to spare it is within half a percent of it.
+//! Of that class it is the one with the fewest live pages.
 //!
-//! What a class's pages take is counted over written blocks, and how often it is written by the placement part of this
-//! name, what is long ago counting less and less. Every choice looks at all blocks, as cost-benefit's does.
+//! A class gets the blocks that its live pages fill. Of the rest it gets a part proportional to √(r f). r is how often
+//! the host writes to it and f how many live pages it has. For little spare space that is the best split (`limits`,
+//! `split.rs`). With a third of the flash to spare it is within half a percent of it.
+//!
+//! The pages of a class are counted over written blocks. The placement part of this name counts how often it is
+//! written, and older writes count less and less. Every choice looks at all blocks, as cost-benefit's does.
 
 use crate::blocks::View;
 use crate::policy::notes::{StreamWrites, WRITTEN_STREAMS_MAX};
@@ -58,7 +60,7 @@ impl Victim for StaticQuota {
             if emptiest.is_none_or(|(least, _)| live < least) {
                 emptiest = Some((live, block));
             }
-            // Metadata have no class: where they are collected, it is as what is emptiest.
+            // Metadata have no class: they are collected only as the emptiest block.
             let Some(class) = classes.get_mut(usize::from(stream)).filter(|_| !view.is_metadata(block)) else {
                 continue;
             };
@@ -88,8 +90,8 @@ mod tests {
         Class { blocks, live, writes, emptiest: (blocks > 0).then_some((5, Block(0))) }
     }
 
-    /// Blocks of 10 pages. 80 % of the writes to 20 % of the pages: √(80 · 200) = √(20 · 800), so both get half of what is
-    /// left, whatever they hold.
+    /// Blocks of 10 pages. 80 % of the writes to 20 % of the pages: √(80 · 200) = √(20 · 800). So both get half of the
+    /// rest, whatever they hold.
     #[test]
     fn spare_space_goes_by_the_root_of_rate_and_size() {
         let over = |hot: u64, cold: u64| over_by_most(&[class(hot, 200, 80), class(cold, 800, 20)], 10);
@@ -106,7 +108,7 @@ mod tests {
         let full = Class { emptiest: Some((10, Block(3))), ..class(50, 500, 1) };
         assert_eq!(over_by_most(&[full, class(60, 590, 99)], 10), Some(1));
         assert_eq!(over_by_most(&[full, Class::default()], 10), None);
-        // Nobody has written anything yet.
+        // There were no writes yet.
         assert_eq!(over_by_most(&[class(10, 90, 0), class(10, 80, 0)], 10), Some(1));
     }
 }

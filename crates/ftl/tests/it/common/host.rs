@@ -1,4 +1,4 @@
-//! A host that remembers: what each logical page reads as, and what it may read as after a power cut.
+//! A host with a memory: what each logical page reads as, and what it may read as after a power cut.
 
 use super::{Plug, below, chips, config, most_pages, with_metadata};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, format, recover};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// Never, as a moment of acknowledgement.
 const NEVER: Time = Time(u64::MAX);
 
-/// What the host does next.
+/// The host's next action.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     /// Writes `pages` pages from `first`, as bytes or hollow.
@@ -38,7 +38,7 @@ pub(crate) enum Step {
         /// How many.
         pages: u32,
     },
-    /// Waits until everything asked for is acknowledged.
+    /// Waits until all requests are acknowledged.
     Wait,
     /// The power fails between operations, when everything has completed.
     Cut,
@@ -61,7 +61,7 @@ impl Step {
     }
 }
 
-/// One logical page: what is sure to survive, and what came after it with the moment from which that is sure.
+/// One logical page: the content that is sure to survive, and later contents with the moment from which each is sure.
 #[derive(Clone, Debug, Default)]
 struct Expected {
     certain: u64,
@@ -73,7 +73,7 @@ impl Expected {
         self.later.last().map_or(self.certain, |(tag, _)| *tag)
     }
 
-    /// Something newer, sure to survive a cut from a moment on. What a newer one has made history by `now` goes.
+    /// Something newer, sure to survive a cut from a moment on. Contents that a newer one has made history by `now` go.
     fn push(&mut self, tag: u64, sure: Time, now: Time) {
         self.later.push((tag, sure));
         if self.later.len() > 8
@@ -181,7 +181,7 @@ impl Host {
             }
             Step::Cut => {
                 self.at = self.acked;
-                // Where there is a battery, it pays for what RAM alone knows.
+                // Where there is a battery, it pays for the state that is in RAM alone.
                 self.at = self.at.max(self.ftl.as_mut().unwrap().power_fail(&mut self.plug, self.at)?);
                 self.plug.pull(self.at);
                 self.power_back();
@@ -234,7 +234,7 @@ impl Host {
         Ok(())
     }
 
-    /// A write was refused with the power on: its pages are old or new, and stay what they are.
+    /// A write was refused with the power on: its pages are old or new, and stay so.
     pub(crate) fn forgive_refused(&mut self) {
         for page in 0..self.logical_pages() {
             if self.expected[page as usize].later.last().is_some_and(|(_, sure)| *sure == NEVER) {
@@ -252,7 +252,7 @@ impl Host {
         }
     }
 
-    /// What the drive reads as, from `first` on.
+    /// The drive's content, from `first` on.
     pub(crate) fn read(&mut self, first: u32, pages: u32) -> Vec<u64> {
         let page_bytes = self.plug.geometry().page_bytes() as usize;
         let mut found = Vec::new();
@@ -306,7 +306,7 @@ impl Host {
         }
     }
 
-    /// The FTL's own check, which may find pages that are bad, and whatever these may have left behind.
+    /// The FTL's own check, which may find pages that are bad, and their consequences.
     pub(crate) fn check_but_for_bad_pages(&mut self) {
         let mut findings = self.ftl.as_mut().unwrap().check(&mut self.plug);
         findings.retain(|finding| !finding.is_of_unreadable_pages());
@@ -350,7 +350,7 @@ impl Host {
         (self.at, self.acked) = (Time::ZERO, Time::ZERO);
     }
 
-    /// Brings the drive up. What is read then must be what was acknowledged or something later, and stays.
+    /// Mounts the drive. The content that is read then must be acknowledged or later, and stays.
     pub(crate) fn recover(&mut self) -> Result<(), FtlError> {
         let (ftl, report) = recover(&mut self.plug, &self.config, Time::ZERO)?;
         self.ftl = Some(ftl);
@@ -375,7 +375,7 @@ impl Host {
     }
 
     /// The power fails and the battery saves everything; flash goes bad, and the power is back. A page may be a read
-    /// error from then on, and nothing older than what was written last.
+    /// error from then on, and nothing older than its last content.
     pub(crate) fn cut_and_damage(&mut self, damage: impl FnOnce(&mut Plug)) -> Result<(), FtlError> {
         self.restart(damage)?;
         self.check();

@@ -1,5 +1,4 @@
-//! What the tests of the FTLs share: a chip set with a plug that can be pulled, and a host that remembers what it was
-//! told.
+//! What the tests of the FTLs share: a chip set with a plug that can be pulled, and a host that remembers every answer.
 
 mod host;
 mod plug;
@@ -12,7 +11,7 @@ use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Time, Timing};
 use rand_core::RngCore;
 
-/// Whether the long mode is asked for.
+/// Whether the long mode is on.
 pub(crate) fn thorough() -> bool {
     std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1")
 }
@@ -32,7 +31,7 @@ pub(crate) fn chips(geometry: Geometry) -> SimNand {
     SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(geometry, Timing::preset("gecko").unwrap()) })
 }
 
-/// The same with a plug that nobody pulls.
+/// The same with a plug that is never pulled.
 pub(crate) fn plugged(geometry: Geometry) -> Plug {
     chips(geometry).into()
 }
@@ -45,11 +44,13 @@ fn small_cache(mut composition: Composition) -> Composition {
     composition
 }
 
-/// The parts of a preset, or of `PRESET+wear`, one that levels wear as eagerly as can be, or of `PRESET+sample`, one that
-/// counts the live pages of a few blocks alone and asks about as few others as can be, or of `PRESET+tree`, one whose
-/// B+-tree has several levels and a cache of two nodes, or of `PRESET+dual`, one with Dual Greedy's victims and placement,
-/// `+fetch`, which reads what that does not know, or `PRESET+dac`, one with DAC's regions by spare areas, or of several of
-/// these.
+/// The parts of a preset, or of `PRESET` with some of these behind it:
+/// - `+wear` levels wear as eagerly as can be;
+/// - `+sample` counts the live pages of a few blocks alone and queries as few others as can be;
+/// - `+tree` has a B+-tree of several levels and a cache of two nodes;
+/// - `+dual` has Dual Greedy's victims and placement;
+/// - `+fetch` reads an old copy's entry that those do not have;
+/// - `+dac` has DAC's regions by spare areas.
 pub(crate) fn parts_of(name: &str) -> Composition {
     if name == "last++" {
         // Requests here are short.
@@ -82,8 +83,9 @@ pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
     Config::new(preset, parts_of(preset), logical_pages, 7)
 }
 
-/// Whether a cut that it survives takes nothing back that was acknowledged. An FTL for each channel is the one that it is
-/// made of on the drives of most tests, which have one; on others `ftl_mm.rs` tries it, and every test in the long mode.
+/// Whether a cut that it survives takes nothing back that was acknowledged. An FTL for each channel is the one that it
+/// is made of on the drives of most tests, which have one channel. On others `ftl_mm.rs` tries it, and so does every
+/// test in the long mode.
 fn keeps_everything(preset: &&Preset) -> bool {
     (thorough() || !preset.composition.is_per_channel())
         && preset.composition.survives_power_cuts()
@@ -105,7 +107,8 @@ pub(crate) fn with_tombstones() -> Vec<&'static Preset> {
     PRESETS.iter().filter(in_ram).collect()
 }
 
-/// A larger drive where metadata on flash takes space for itself, or many streams have a block open on each of several dies.
+/// A larger drive where metadata on flash takes space for itself, or many streams have a block open on each of several
+/// dies.
 pub(crate) fn with_metadata(preset: &str, geometry: Geometry) -> Geometry {
     let parts = parts_of(preset);
     let of_pages = parts.page_mapped();
@@ -153,7 +156,7 @@ pub(crate) fn composition(parameters: &[(&str, &str)]) -> Composition {
     composition
 }
 
-/// The most logical pages that `preset` takes on this geometry: what it says itself when asked for too many.
+/// The most logical pages that `preset` takes on this geometry: its own answer to a request for too many.
 pub(crate) fn most_pages(preset: &str, geometry: Geometry) -> u32 {
     most_pages_of(parts_of(preset), geometry)
 }

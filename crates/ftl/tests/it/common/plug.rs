@@ -1,8 +1,11 @@
 //! A chip set with a plug.
 //!
 //! The power can be cut at any program or erase. What a cut then leaves follows the contract of [`Nand`] alone:
-//! operations that had completed by the moment of the cut are done; those that were not to start before it are not;
-//! each of the others becomes, by chance, any of the named faults. The FTL that still runs meets nothing but errors.
+//! - operations that had completed by the moment of the cut are done;
+//! - those that were not to start before it are not;
+//! - each of the others becomes, by chance, any of the named faults.
+//!
+//! The FTL that still runs meets nothing but errors.
 //!
 //! All drives of these tests are on one, whether their power is cut or not: FTLs are compiled for one kind of flash.
 
@@ -60,13 +63,13 @@ pub(crate) struct Plug {
 }
 
 impl From<SimNand> for Plug {
-    /// Nobody pulls it.
+    /// It is never pulled.
     fn from(sim: SimNand) -> Self {
         Self::new(sim, 0)
     }
 }
 
-/// What the flash has seen.
+/// The operations that the flash has seen.
 impl Deref for Plug {
     type Target = SimNand;
 

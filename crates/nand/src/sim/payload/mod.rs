@@ -1,12 +1,12 @@
 //! The data of pages that have some: tags for hollow pages that carry one, bytes for the rest.
 //!
-//! Metadata is written over and over, and every old version can still be read until its block is erased: on a large
-//! drive many times the table. So of the versions of one page of metadata (equal kind and key in the spare area) only
-//! the newest is held whole, and each older one as the words in which it differs from the next newer. The newest takes
-//! over the memory of the one before it: writing a version allocates next to nothing. Where two versions have little in
-//! common (pages of different runs), the older one is packed.
+//! Metadata is written over and over, and every old version can still be read until its block is erased. On a large
+//! drive that is many times the table. So of the versions of one metadata page (equal kind and key in the spare area)
+//! only the newest is held whole. Each older one is held as the words in which it differs from the next newer. The
+//! newest takes over the memory of the one before it: writing a version allocates next to nothing. Where two versions
+//! have little in common (pages of different runs), the older one is packed.
 //!
-//! A version that is held whole or packed, with those before it that differ from it by words, is a *lineage*.
+//! A version that is held whole or packed is a *lineage*, with those before it that differ from it by words.
 
 mod mix;
 mod older;
@@ -221,8 +221,8 @@ impl Payload {
         self.begin(page, spare, Arc::from(bytes))
     }
 
-    /// Reads the newest versions among these pages, so that they are at hand: one step for all of them, then the next,
-    /// so that what they wait for is fetched together.
+    /// Reads the newest versions among these pages, so that they are at hand. It takes one step for all of them, then
+    /// the next, so that the memory that they wait for is fetched together.
     pub(crate) fn warm(&self, pages: &[Page]) {
         for pages in pages.chunks(WARM) {
             let mut numbers = [NONE; WARM];
@@ -466,7 +466,7 @@ mod tests {
 
         fn write(&mut self, kind: Kind, key: u32, bytes: &[u8]) {
             if self.index == PAGES {
-                // Over the block after: what is left there goes.
+                // Over the block after: the rest there goes.
                 self.erase((self.block + 1) % BLOCKS);
                 self.block = (self.block + 1) % BLOCKS;
                 self.index = 0;

@@ -1,9 +1,10 @@
-//! The older versions of a page of metadata, each as the words in which it differs from the next newer one.
+//! The older versions of a metadata page, each as the words in which it differs from the next newer one.
 //!
-//! All of a page's older versions stand in one buffer, oldest first: its page number and its CRC (two numbers of 16 bits
-//! each), and the words, the last of them marked. A large drive has tens of millions of them, mostly of a word or two,
-//! so there is no allocation for each and nothing that points from one to another; they are found by looking through.
-//! They go at the old end, in nearly every case: what has gone there is cut off when it is half of the buffer.
+//! All of a page's older versions stand in one buffer, oldest first. Each has its page number and its CRC (two numbers
+//! of 16 bits each). Then come the words, the last of them marked. A large drive has tens of millions of versions,
+//! mostly of a word or two. So there is no allocation for each and no pointer from one to another; they are found by
+//! looking through. They go at the old end, in nearly every case. The part that has gone there is cut off when it is
+//! half of the buffer.
 
 use super::words::Word;
 use alloc::vec::Vec;

@@ -1,10 +1,13 @@
-//! Pages in fewer bytes: made for sorted numbers and sparse bitmaps, which is what metadata are.
+//! Pages in fewer bytes: a coding for sorted numbers and sparse bitmaps, as in metadata.
 //!
-//! A page is taken by groups of sixteen words of four bytes, and each group is written in whichever way is shortest:
-//! *steps*, the difference of each word from the one before it, in as many bits as the largest takes (32 hold
-//! anything); *turned steps*, the same with two bits rotated from the top to the bottom, because flags in the top bits of
-//! sorted keys would make long steps; *bits*, for each word how many of its bits are set and which. A byte in front says
-//! which way it is (two bits), and how many bits a step, or a count, takes (six).
+//! A page is taken by groups of sixteen words of four bytes. Each group is written in the shortest of three ways:
+//! - *steps*: the difference of each word from the one before it, in as many bits as the largest takes (32 hold
+//!   anything);
+//! - *turned steps*: the same with two bits rotated from the top to the bottom, because flags in the top bits of sorted
+//!   keys would make long steps;
+//! - *bits*: for each word how many of its bits are set and which.
+//!
+//! A byte in front says which way it is (two bits), and how many bits a step, or a count, takes (six).
 
 use super::words::word_of;
 use alloc::vec::Vec;

@@ -1,8 +1,8 @@
-//! Pages that were put together for somebody who read them, kept until others take their places.
+//! Pages that were put together for a reader, kept until others take their places.
 //!
-//! What has been read once is often read again: runs of Gecko are asked in every collection. The bound is a page in
-//! sixteen thousand of the drive's (at least 256), which is a quarter of a byte of memory a page. A page has one place,
-//! so that finding it is one comparison.
+//! A page that was read once is often read again: every collection queries Gecko's runs. The bound is a page in sixteen
+//! thousand of the drive's (at least 256), which is a quarter of a byte of memory a page. A page has one place, so that
+//! finding it is one comparison.
 
 use super::NONE;
 use alloc::boxed::Box;
@@ -47,7 +47,7 @@ impl Unpacked {
         }
     }
 
-    /// The bytes of a page that [`Unpacked::fill`] was just asked for.
+    /// The bytes of a page for which [`Unpacked::fill`] was just called.
     pub(super) fn bytes(&self, page: u32) -> &[u8] {
         self.places.get(self.place(page)).map_or(&[], |(_, data)| data)
     }

@@ -34,8 +34,8 @@ pub(super) fn word_of(page: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([page[at * 4], page[at * 4 + 1], page[at * 4 + 2], page[at * 4 + 3]])
 }
 
-/// Collects the words of `old` in which it differs from `new`, ascending, and where there is none its first; false
-/// where they are more than `most`, or the pages cannot be held against each other by words.
+/// Collects the words of `old` in which it differs from `new`, ascending, and where there is none its first. False
+/// where they are more than `most`, or where the pages cannot be compared by words.
 pub(super) fn differences(old: &[u8], new: &[u8], most: usize, out: &mut Vec<Word>) -> bool {
     out.clear();
     if old.len() != new.len() || !old.len().is_multiple_of(64) || old.len() / 4 > Word::PLACES {

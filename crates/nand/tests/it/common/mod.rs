@@ -20,7 +20,7 @@ pub(crate) fn shape(channels: u32, dies_per_channel: u32) -> Geometry {
     Geometry::new(512, PAGES, blocks, channels, dies_per_channel).unwrap()
 }
 
-/// Times that tell operations apart.
+/// Times that distinguish operations.
 pub(crate) fn times() -> Timing {
     Timing::array(100, 3, 1000, 5000)
 }
@@ -46,7 +46,7 @@ pub(crate) fn write(nand: &mut SimNand, block: u32, index: u32, tag: u64) -> Res
     nand.program(to, content, &spare_of(content, index, 100 * u64::from(block) + u64::from(index) + 1), host())
 }
 
-/// What a page reads as, owned: the tag or the bytes, and the spare area.
+/// The content of a page, owned: the tag or the bytes, and the spare area.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Seen {
     Hollow(u64, Spare),

@@ -1,6 +1,6 @@
-//! Crashes at any write to the file, of the process and of the host, and crashes of what opens the image after one.
+//! Crashes at any write to the file, of the process and of the host, and crashes of the opening after one.
 //!
-//! Not tested: a disk that does not keep what it has said to be durable, and sectors that go bad.
+//! Not tested: a disk that loses data which it has acknowledged as durable, and sectors that go bad.
 
 use super::Forgets;
 use super::drive::{Expected, Formatted, formatted, up, verify, work};
@@ -17,10 +17,10 @@ fn scaled(quick: usize, thorough: usize) -> usize {
     if std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1") { thorough } else { quick }
 }
 
-/// Not in the long mode: one with a table of pages, those that come up from pages of metadata, and log blocks.
+/// Not in the long mode: one with a table of pages, those that mount from pages of metadata, and log blocks.
 const SOME: [&str; 8] = ["page", "geckoftl", "lazyftl", "ib-ftl", "fast", "superblock", "last++", "ftl-mm:fast"];
 
-/// The names of those that any cut may meet, or some of them: an image knows nothing of FTLs.
+/// The names of those that any cut may meet, or some of them: an image does not depend on FTLs.
 fn presets() -> impl Iterator<Item = &'static str> {
     let any_cut = [PowerPart::Scan, PowerPart::GeckoRec, PowerPart::Synchronize, PowerPart::Fast];
     PRESETS
@@ -31,7 +31,7 @@ fn presets() -> impl Iterator<Item = &'static str> {
         .map(|preset| preset.name)
 }
 
-/// Whether it panics or says what is wrong, somebody has noticed.
+/// A panic and an error are both noticed.
 fn noticed(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err("a panic".to_string()))
 }
@@ -74,7 +74,7 @@ fn storm(drive: &Formatted, trial: &Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// Opens an image, recovers what is on it, and crashes at some write of that.
+/// Opens an image, recovers the drive on it, and crashes at some write of that.
 fn crash_of_opening(image: &[u8], forgets: Forgets, crash: Crash, rng: &mut impl RngCore) -> Result<Vec<u8>, String> {
     let opened = up(Recorder::new(image.to_vec()), forgets)?;
     let events = opened.0.into_storage().events;

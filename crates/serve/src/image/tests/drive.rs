@@ -20,7 +20,7 @@ fn fill(tag: u64) -> Vec<u8> {
     page
 }
 
-/// What a request did, and how long the log was before and after it.
+/// The effect of a request, and how long the log was before and after it.
 pub(super) struct Done {
     pub(super) from: usize,
     pub(super) to: usize,
@@ -34,14 +34,14 @@ pub(super) enum What {
     Flush,
 }
 
-/// What a page may read as.
+/// The possible content of a page.
 #[derive(Clone, Default)]
 struct Allowed {
     tags: Vec<u64>,
     trimmed: bool,
 }
 
-/// What the host may find.
+/// The host's expectations.
 pub(super) struct Expected(Vec<Allowed>);
 
 impl Expected {
@@ -156,7 +156,7 @@ fn read((nand, ftl): &mut Drive, logical_pages: u32) -> Result<Vec<u64>, String>
     wrong.map_or(Ok(tags), Err)
 }
 
-/// Requests of chance, one in `flush_each` of them a flush, until the image is off; what they did.
+/// Requests of chance, one in `flush_each` of them a flush, until the image is off; their effects.
 pub(super) fn work(drive: &mut Drive, logical_pages: u32, requests: u32, flush_each: u64, seed: u64) -> Vec<Done> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut tag = 1;
@@ -176,7 +176,7 @@ pub(super) fn work(drive: &mut Drive, logical_pages: u32, requests: u32, flush_e
         };
         let done = ask(drive, what);
         if drive.0.is_off() {
-            // Nobody was told.
+            // No completion was returned.
             log.push(Done { from, to: usize::MAX, what });
             return log;
         }
@@ -200,7 +200,7 @@ fn ask(drive: &mut Drive, what: What) -> Result<(), String> {
     }
 }
 
-/// Brings up what a crash has left, and holds it against what the host may find; then uses the drive in full.
+/// Mounts what a crash has left, and compares it with what the host may find; then uses the drive in full.
 pub(super) fn verify(image: Vec<u8>, expected: &Expected, forgets: Forgets) -> Result<(), String> {
     let logical_pages = expected.0.len() as u32;
     let mut drive = up(Recorder::new(image), forgets)?;

@@ -1,11 +1,12 @@
-//! A file in memory that notes what is written to it, and what a crash leaves of that. All tests beside this one have their
-//! image on it: FTLs are compiled for one kind of image.
+//! A file in memory that notes its writes, and the remains of them after a crash.
+//!
+//! All tests beside this one have their image on it: FTLs are compiled for one kind of image.
 
 use crate::image::Storage;
 use rand_core::RngCore;
 use std::io;
 
-/// What a host writes to its disk at once.
+/// The unit that a host writes to its disk at once.
 const SECTOR: u64 = 512;
 
 /// Something that was done to the file.
@@ -15,7 +16,7 @@ pub(super) enum Event {
     Sync,
 }
 
-/// A file in memory that notes what is done to it.
+/// A file in memory that notes its operations.
 pub(super) struct Recorder {
     pub(super) bytes: Vec<u8>,
     pub(super) events: Vec<Event>,
@@ -71,7 +72,7 @@ pub(super) enum Crash {
     OneMissing,
     /// Nothing but one write.
     OneThere,
-    /// What was written to one half of the file, and not to the other one: records without their data, and the like.
+    /// The writes to one half of the file, and not to the other one: records without their data, and the like.
     HalfOfFile,
 }
 
@@ -80,7 +81,7 @@ impl Crash {
         [Self::SectorsInOrder, Self::AnyPieces, Self::OneMissing, Self::OneThere, Self::HalfOfFile];
 }
 
-/// The file as it is after the first events, as it surely was on disk then, and what was written since.
+/// The file after the first events, as it surely was on disk then, and the writes since.
 pub(super) struct Replay<'a> {
     pub(super) events: &'a [Event],
     pub(super) done: usize,

@@ -64,7 +64,8 @@ impl ColumnSpec {
             ("blank" | "space", _) => b' ',
             (_, [one]) if !one.is_ascii_alphanumeric() => *one,
             _ => {
-                let what = format!("separator `{}` is none; one character, tab or blank would be right", text.escape_debug());
+                let what =
+                    format!("separator `{}` is none; one character, tab or blank would be right", text.escape_debug());
                 return Err(TraceError::Option(what));
             }
         });
@@ -94,7 +95,12 @@ impl ColumnSpec {
             let (op, names) = pair.split_once('=').ok_or_else(wrong)?;
             let op = match op.trim() {
                 "skip" => None,
-                name => Some([Op::Read, Op::Write, Op::Trim, Op::Flush].into_iter().find(|op| op.name() == name).ok_or_else(wrong)?),
+                name => Some(
+                    [Op::Read, Op::Write, Op::Trim, Op::Flush]
+                        .into_iter()
+                        .find(|op| op.name() == name)
+                        .ok_or_else(wrong)?,
+                ),
             };
             for name in names.split('|').map(str::trim) {
                 if name.is_empty() {
@@ -118,11 +124,6 @@ impl ColumnSpec {
     /// What separates columns, where that is settled.
     pub(crate) fn separator(&self) -> Option<u8> {
         self.separator
-    }
-
-    /// The unit of times, if there are any.
-    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
-        self.columns.iter().find_map(|column| if let Column::Time(unit) = column { Some(*unit) } else { None })
     }
 
     fn check(&self) -> Result<(), String> {
@@ -171,7 +172,10 @@ fn column_of(text: &str) -> Result<Column, String> {
         Some("sector") => Ok(512),
         Some(unit) => match unit.parse() {
             Ok(bytes @ 1..=UNIT_BYTES_MAX) => Ok(bytes),
-            _ => Err(format!("unit `{}` is none; bytes, sector, page or a number of bytes would be right", unit.escape_debug())),
+            _ => Err(format!(
+                "unit `{}` is none; bytes, sector, page or a number of bytes would be right",
+                unit.escape_debug()
+            )),
         },
     };
     let column = match name {
@@ -186,7 +190,10 @@ fn column_of(text: &str) -> Result<Column, String> {
         "size" => Column::Size(bytes(1)?),
         "-" => Column::Other,
         _ => {
-            return Err(format!("`{}` is no column; time, device, op, offset, lba, size or - would be right", name.escape_debug()));
+            return Err(format!(
+                "`{}` is no column; time, device, op, offset, lba, size or - would be right",
+                name.escape_debug()
+            ));
         }
     };
     match (column, unit) {
@@ -230,7 +237,8 @@ pub(crate) fn of(named: Option<&ColumnSpec>, sample: &[u8], file: &Arc<str>) -> 
         let text = lines.skip(skip).filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(16);
         // A heading may have other separators than records; what makes the right number of columns is right.
         let right = spec.columns.len();
-        let most = text.map(|line| [b' ', b',', b';', b'\t', b'|'].into_iter().find(|&s| split(line, s).len() == right));
+        let most =
+            text.map(|line| [b' ', b',', b';', b'\t', b'|'].into_iter().find(|&s| split(line, s).len() == right));
         spec.separator = most.flatten().last().or(Some(b','));
     }
     Ok(spec)

@@ -136,7 +136,10 @@ fn kinds(seen: &[Seen], rows: usize) -> Option<Vec<Column>> {
     let bytes_of = |index: usize| of(index).map_or(1, |column| if column.bits % 512 == 0 { 1 } else { 512 });
     give(&mut kinds, Some(address), Column::Address(bytes_of(address)));
     let rest = numeric(&kinds);
-    let size = rest.iter().copied().find(|&index| of(index).is_some_and(|column| column.bits > 0 && column.different.len() > 1));
+    let size = rest
+        .iter()
+        .copied()
+        .find(|&index| of(index).is_some_and(|column| column.bits > 0 && column.different.len() > 1));
     let size = size.or_else(|| rest.iter().copied().find(|&index| index == address + 1)).or(rest.first().copied())?;
     give(&mut kinds, Some(size), Column::Size(bytes_of(size)));
     let device = numeric(&kinds).into_iter().find(|&index| index < address);

@@ -1,7 +1,7 @@
 //! NTFS's allocator: extents by best fit.
 //!
-//! B. Carrier found it so on Windows XP ("File System Forensic Analysis", 2005, chapter 11): a file gets the smallest
-//! free extent that holds it. Where none does, it gets the largest there is, and what is left of it is looked for anew:
+//! B. Carrier found it so on Windows XP ("File System Forensic Analysis", 2005, chapter 11). A file gets the smallest
+//! free extent that holds it. Where none does, it gets the largest there is. The rest is then placed in the same way:
 //! contiguous as far as that can be.
 
 use std::collections::{BTreeMap, BTreeSet};

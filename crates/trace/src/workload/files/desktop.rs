@@ -1,28 +1,36 @@
-//! `desktop`: what a personal computer writes, after the PC workload of Dual Greedy's paper (section V-A: a desktop with
-//! Windows XP and NTFS on 40 GB) and its observation (section III-B, figure 3) that lifetimes of pages are bimodal.
+//! `desktop`: the writes of a personal computer, after the PC workload of Dual Greedy's paper.
 //!
-//! The paper's trace is not public. What it shows is made here of the parts that μ-FTL's paper names in one like it
+//! That is a desktop with Windows XP and NTFS on 40 GB (section V-A). The paper observes that lifetimes of pages are
+//! bimodal (section III-B, figure 3).
+//!
+//! The paper's trace is not public. Its workload is made here of the parts that μ-FTL's paper names in one like it
 //! (figure 6): metadata at the beginning of the volume, fragments of temporary Internet files, long contiguous files.
-//! An aged volume (`ntfs`) is written in *bursts*; each is one of these, and then the lazy writer writes back what has
-//! changed of the metadata:
+//! An aged volume (`ntfs`) is written in *bursts*. Each is one of these. Then the lazy writer writes back the metadata
+//! that have changed:
 //!
 //! | of 100 bursts | what |
 //! | --- | --- |
-//! | 45 | *registry*: the header of a hive and of its log, and up to three pages of it, a few of which are very popular |
+//! | 45 | *registry*: the header of a hive and of its log, and up to three of its pages, a few of them very popular |
 //! | 30 | *browser*: up to 12 files for the cache, and its index; what is over the cache's quota goes, oldest first |
 //! | 15 | *temporary*: a file that is deleted some bursts later |
 //! | 6 | *document*: a file of a few is written anew, and the old one deleted |
 //! | 4 | *download*: the next MiB of a long file; where long files are over their quota, any one is deleted |
 //!
-//! Shares and sizes were chosen such that bursts and transfers are as in DiskMon traces of desktops that are public
-//! (`desktop_diskmon_mayun2`: of its bursts, apart by more than half a second, half have up to 5 writes, 90 % up to 20,
-//! 99 % up to 93; half of its writes have 4 KiB and a fifth 64 KiB, the largest there is); that lifetimes come out
-//! bimodal is a result. Files are lognormal in size (Douceur and Bolosky, SIGMETRICS 1999), and at the beginning half of
-//! the volume is full, which they found on average; it was fuller before, so the rest is in holes.
+//! Shares and sizes were chosen such that bursts and transfers are as in public DiskMon traces of desktops. That
+//! lifetimes come out bimodal is a result. The trace `desktop_diskmon_mayun2` has these figures; its bursts are apart
+//! by more than half a second:
+//!
+//! | | |
+//! | --- | --- |
+//! | writes of a burst | half have up to 5, 90 % up to 20, 99 % up to 93 |
+//! | size of a write | half have 4 KiB and a fifth 64 KiB, the largest there is |
+//!
+//! Files are lognormal in size (Douceur and Bolosky, SIGMETRICS 1999). At the beginning half of the volume is full,
+//! which they found on average. It was fuller before, so the rest is in holes.
 //!
 //! **Time.** Bursts are apart by a bounded Pareto distribution from 0.5 to 60 s with α = 1.2. Its median, 90th and 99th
-//! percentile are 0.9, 3.3 and 18.5 s; that trace has 1.0, 3.4 and 29. Within a burst a request comes 1 ms after the one
-//! before, and 50 ns for each of its bytes. `--open-loop` lets requests arrive so.
+//! percentile are 0.9, 3.3 and 18.5 s; that trace has 1.0, 3.4 and 29. Within a burst a request comes 1 ms after the
+//! one before, and 50 ns for each of its bytes. `--open-loop` lets requests arrive so.
 //!
 //! **Scale.** The volume is the drive, up to 40 GiB. Cache (a 32nd), long files (an eighth) and metadata scale with it;
 //! bursts do not. So cold pages live the longer the larger the drive is, and hot ones as long as ever.
@@ -136,7 +144,7 @@ impl Desktop {
         Ok(desktop)
     }
 
-    /// What is on the volume before the first request, and is not written by it.
+    /// The content of the volume before the first request, which requests do not write.
     fn age(&mut self) {
         let clusters = self.volume.clusters();
         let hive_clusters = (clusters / 1024).clamp(HIVE_HOT_PAGES as u32, 1024);

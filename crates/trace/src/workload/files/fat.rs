@@ -1,13 +1,13 @@
 //! A FAT32-like volume: boot sectors, two file allocation tables, one directory, files.
 //!
-//! After Microsoft's "FAT: General Overview of On-Disk Format" 1.03 (2000): a table has four bytes for each cluster and
-//! is there twice; a directory entry has 32 bytes, and a long name takes one more for every 13 characters; FSInfo has a
+//! After Microsoft's "FAT: General Overview of On-Disk Format" 1.03 (2000). A table has four bytes for each cluster and
+//! is there twice. A directory entry has 32 bytes, and a long name takes one more for every 13 characters. FSInfo has a
 //! hint where to look for free clusters. Space for a file is taken when it is created, as a copying program announces
-//! the size. Metadata stay in the host's memory until [`FatVolume::write_back`] writes the sectors that have changed, the
-//! first table before the second.
+//! the size. Metadata stay in the host's memory until [`FatVolume::write_back`] writes the sectors that have changed,
+//! the first table before the second.
 //!
-//! Simplified: all files are in the root directory; clusters begin at the start of a page of the drive, as formatters for
-//! flash align them; nothing is read.
+//! Simplified: all files are in the root directory. Clusters begin at the start of a page of the drive, as formatters
+//! for flash align them. Nothing is read.
 
 use std::collections::BTreeSet;
 

@@ -1,24 +1,26 @@
-//! `media`: the multimedia traces of μ-FTL's paper (Lee et al., "μ-FTL: A Memory-Efficient Flash Translation Layer
-//! Supporting Multiple Mapping Granularities", EMSOFT 2008, Table 2).
+//! `media`: the multimedia traces of μ-FTL's paper (EMSOFT 2008, Table 2).
 //!
-//! An 8 GB FAT32 partition; 6 GB of pictures, MP3 files or movies are copied to it; then ten times 2 GB of them are
-//! deleted and 2 GB copied. Mean file sizes are the paper's: 1.9, 4.4 and 681 MB.
+//! The paper is Lee et al., "μ-FTL: A Memory-Efficient Flash Translation Layer Supporting Multiple Mapping
+//! Granularities".
 //!
-//! **Scale.** On a drive of fewer logical bytes than 8 GiB the volume is the drive, and what the paper has as 6, 4 and
-//! 2 GB are three quarters, a half and a quarter of its clusters. Files keep their mean size, up to a twelfth of the
-//! volume, which is about the share of the movies in the paper; so pictures and MP3 files become fewer on a smaller drive,
-//! and movies smaller. On a larger drive the volume is its first 8 GiB.
+//! 6 GB of pictures, MP3 files or movies are copied to an 8 GB FAT32 partition. Then ten times 2 GB of them are deleted
+//! and 2 GB copied. Mean file sizes are the paper's: 1.9, 4.4 and 681 MB.
 //!
-//! What the paper does not say, and what is taken here:
-//! - GB and MB are 2^30 and 2^20 bytes, and data are written in requests of 64 KiB: 26 GB then are 425,984 requests, and
-//!   the paper counts 430,025 for the movies, metadata included.
-//! - The distribution of sizes: lognormal with σ = 0.35 (pictures of one camera), 0.4 (songs) and 0.1 (movies, made to
-//!   fit a CD). That sizes of files are lognormal is Douceur's and Bolosky's finding, the values of σ are assumptions.
-//!   The last file of a batch is as large as what is left of it.
-//! - Which files are deleted: any, equally likely, until no other one would bring it nearer to 2 GB; then as much is
-//!   copied as brings the volume back to 6 GB.
+//! **Scale.** On a drive of fewer logical bytes than 8 GiB the volume is the drive. The paper's 6, 4 and 2 GB are three
+//! quarters, a half and a quarter of its clusters then. Files keep their mean size, up to a twelfth of the volume,
+//! which is about the share of the movies in the paper. So pictures and MP3 files become fewer on a smaller drive, and
+//! movies smaller. On a larger drive the volume is its first 8 GiB.
+//!
+//! Where the paper is silent, this is assumed:
+//! - GB and MB are 2^30 and 2^20 bytes, and data are written in requests of 64 KiB. 26 GB then are 425,984 requests.
+//!   The paper counts 430,025 for the movies, metadata included.
+//! - The distribution of sizes is lognormal with σ = 0.35 (pictures of one camera), 0.4 (songs) and 0.1 (movies, made
+//!   to fit a CD). That sizes of files are lognormal is Douceur's and Bolosky's finding; the values of σ are
+//!   assumptions. The last file of a batch fills what is left of it.
+//! - Files to delete are any, equally likely, until no other one would bring it nearer to 2 GB. Then as much is copied
+//!   as brings the volume back to 6 GB.
 //! - Names: `DSC01234.JPG` is a short one (one directory entry); songs and movies have up to 39 characters (four).
-//! - The host writes metadata back once a second, and a copy gets 8 MiB a second done, or a hundred deletions. FSInfo is
+//! - The host writes metadata back once a second. In a second a copy gets 8 MiB done, or a hundred deletions. FSInfo is
 //!   written once a batch.
 
 use rand_core::SeedableRng;
@@ -39,10 +41,10 @@ const FILES_PER_VOLUME_MIN: u64 = 12;
 const COPIED_PER_SECOND: u64 = 8 << 20;
 const DELETED_PER_SECOND: u32 = 100;
 
-/// How often files are deleted and copied, if nobody says otherwise.
+/// How often files are deleted and copied, by default.
 pub(in crate::workload) const ROUNDS: u32 = 10;
 
-/// What is copied.
+/// The kind of the copied files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaKind {
     /// Pictures of 1.9 MB.
@@ -82,9 +84,9 @@ impl MediaKind {
 /// A multimedia workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Media {
-    /// What is copied.
+    /// The kind of the copied files.
     pub kind: MediaKind,
-    /// Whether what is deleted is trimmed; not in the paper.
+    /// Whether deleted files are trimmed; not in the paper.
     pub trim: bool,
     /// How often files are deleted and copied after the first copy; ten in the paper.
     pub rounds: u32,
@@ -149,7 +151,7 @@ impl Scenario {
         })
     }
 
-    /// Does what a second brings, or less.
+    /// Does the work of a second, or less.
     fn step(&mut self) {
         self.doing = match std::mem::replace(&mut self.doing, Doing::Nothing) {
             Doing::Copy(copying) => self.copy(copying),
@@ -168,7 +170,8 @@ impl Scenario {
             }
         };
         let (written, copying) = self.volume.write(copying, COPIED_PER_SECOND - self.copied_bytes, &mut self.out);
-        // In whole clusters: the end of one file is no reason for the next one to be written in pieces that begin inside a page.
+        // In whole clusters: the end of one file is no reason for the next one to be written in pieces that begin
+        // inside a page.
         self.copied_bytes += written.next_multiple_of(CLUSTER_BYTES);
         if self.copied_bytes >= COPIED_PER_SECOND {
             self.copied_bytes = 0;

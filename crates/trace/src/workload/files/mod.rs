@@ -1,8 +1,8 @@
-//! Workloads of files: what a file system makes of files that are copied, changed and deleted.
+//! Workloads of files: the requests of a file system on which files are copied, changed and deleted.
 //!
 //! A volume lies on the drive from its first page on. It hands out clusters of 4 KiB to files, remembers which file has
-//! which, and writes its own metadata; so where a write goes follows from what was written and deleted before, as on a
-//! real drive. What is written there is never kept: memory is in proportion to files and clusters, not to requests.
+//! which, and writes its own metadata. So where a write goes follows from earlier writes and deletions, as on a real
+//! drive. Data that are written there are never kept: memory is in proportion to files and clusters, not to requests.
 //!
 //! - `media`: a FAT32-like volume to which large files are copied, after the multimedia traces of μ-FTL's paper.
 //! - `desktop`: an NTFS-like volume of a personal computer, after the PC workload of Dual Greedy's paper.

@@ -1,8 +1,8 @@
 //! FAT's allocator: the next free cluster behind the one that was handed out last.
 //!
-//! Microsoft's specification has FSInfo's field `FSI_Nxt_Free` for it: "the cluster number at which the driver should
-//! start looking for free clusters", typically the last one allocated. So a volume is filled from front to back, and then
-//! from the front again through what was deleted.
+//! Microsoft's specification has FSInfo's field `FSI_Nxt_Free` for it. It is "the cluster number at which the driver
+//! should start looking for free clusters", typically the last one allocated. So a volume is filled from front to back,
+//! and then from the front again through deleted clusters.
 
 use super::volume::Run;
 

@@ -1,14 +1,21 @@
 //! An NTFS-like volume: a master file table, a journal, an allocation bitmap, directory indexes, files of extents.
 //!
-//! After B. Carrier, "File System Forensic Analysis" (2005), chapters 11 to 13: each file has a record of 1 KiB in the
-//! `$MFT`, the lowest free one; a directory is an index of 4 KiB blocks; `$Bitmap` has a bit for each cluster; changes of
-//! metadata are logged in `$LogFile`, round and round, before they are written in place; and extents are chosen by best
-//! fit (`best_fit`). Metadata stay in the host's memory until [`NtfsVolume::write_back`] writes the pages that have
-//! changed: the journal first, its last page anew each time until it is full.
+//! After B. Carrier, "File System Forensic Analysis" (2005), chapters 11 to 13:
+//! - each file has a record of 1 KiB in the `$MFT`, the lowest free one;
+//! - a directory is an index of 4 KiB blocks;
+//! - `$Bitmap` has a bit for each cluster;
+//! - changes of metadata are logged in `$LogFile`, round and round, before they are written in place;
+//! - extents are chosen by best fit (`best_fit`).
 //!
-//! Simplified: metadata lie at the beginning of the volume and do not grow (`$MFT` a 64th of it, `$LogFile` a 256th, at
-//! most 64 MiB); a record of the journal takes [`LOGGED_BYTES`] for a file created, grown or deleted; small files are not
-//! kept in their records; nothing is read.
+//! Metadata stay in the host's memory until [`NtfsVolume::write_back`] writes the pages that have changed. The journal
+//! comes first, its last page anew each time until it is full.
+//!
+//! Simplified:
+//! - metadata lie at the beginning of the volume and do not grow (`$MFT` a 64th of it, `$LogFile` a 256th, at most 64
+//!   MiB);
+//! - a record of the journal takes [`LOGGED_BYTES`] for a file created, grown or deleted;
+//! - small files are not kept in their records;
+//! - nothing is read.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +27,7 @@ const RECORD_BYTES: u64 = 1024;
 const RECORDS_PER_CLUSTER: u32 = (CLUSTER_BYTES / RECORD_BYTES) as u32;
 /// Records that the file system has for itself.
 const SYSTEM_RECORDS: u32 = 24;
-/// What a change of a file's metadata takes in the journal: some records of one to a few hundred bytes.
+/// The journal's bytes for a change of a file's metadata: some records of one to a few hundred bytes.
 const LOGGED_BYTES: u64 = 1200;
 /// The first two pages of the journal say where it begins.
 const RESTART_PAGES: u32 = 2;
@@ -161,7 +168,7 @@ impl NtfsVolume {
         }
     }
 
-    /// Writes what has changed, the journal first.
+    /// Writes the changes, the journal first.
     pub(super) fn write_back(&mut self, out: &mut Requests) {
         if self.journal_at > self.journal_written {
             self.write_journal(out);
@@ -189,7 +196,7 @@ impl NtfsVolume {
         let ring = self.journal.clusters - RESTART_PAGES;
         let first = self.journal_written / CLUSTER_BYTES;
         let after = self.journal_at.div_ceil(CLUSTER_BYTES);
-        // What is older than once round is overwritten already.
+        // Records older than once round are overwritten already.
         for page in first.max(after.saturating_sub(u64::from(ring)))..after {
             let cluster = self.journal.first + RESTART_PAGES + (page % u64::from(ring)) as u32;
             write_run(Some(Run { first: cluster, clusters: 1 }), out);

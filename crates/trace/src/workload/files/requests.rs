@@ -1,15 +1,15 @@
-//! What a volume asks of the drive: ranges of bytes become requests of pages, in the order of the calls.
+//! The requests of a volume: ranges of bytes become requests of pages, in the order of the calls.
 
 use std::collections::VecDeque;
 
 use super::volume::SECTOR_BYTES;
 use crate::request::{Op, PageRequest};
 
-/// The largest transfer that Windows asked of a disk in those years: the most frequent size of large writes in every
+/// The largest transfer that Windows sent to a disk in those years: the most frequent size of large writes in every
 /// DiskMon trace of a desktop that is public.
 pub(super) const TRANSFER_BYTES_MAX: u64 = 64 << 10;
 
-/// How fast a host goes about it, where that is told.
+/// How fast a host goes about it, where that is stated.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     /// From each request to the next, in nanoseconds.
@@ -38,7 +38,7 @@ impl Requests {
         self.queue.pop_front()
     }
 
-    /// Nothing is asked for so long.
+    /// There are no requests for so long.
     pub(super) fn idle(&mut self, ns: u64) {
         self.now_ns = self.now_ns.saturating_add(ns);
     }

@@ -33,7 +33,8 @@ impl Sizes {
     }
 }
 
-/// A number of mean 0 and variance 1: the sum of twelve uniform ones, less 6. Without tails beyond 6, which no size needs.
+/// A number of mean 0 and variance 1: the sum of twelve uniform ones, less 6. Without tails beyond 6, which no size
+/// needs.
 fn nearly_normal(random: &mut impl RngCore) -> f64 {
     (0..12).map(|_| unit_interval(random)).sum::<f64>() - 6.0
 }

@@ -1,6 +1,6 @@
 //! A volume on a drive: its clusters, and how much of the drive it takes.
 
-/// Bytes of a cluster: what both FAT32 (on volumes of up to 8 GB) and NTFS take if nobody says otherwise.
+/// Bytes of a cluster: the default of both FAT32 (on volumes of up to 8 GB) and NTFS.
 pub(super) const CLUSTER_BYTES: u64 = 4096;
 pub(super) const SECTOR_BYTES: u64 = 512;
 

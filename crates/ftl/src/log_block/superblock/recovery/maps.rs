@@ -1,4 +1,4 @@
-//! Superblocks' maps as a recovery takes them over, and of those that may have been in flight what the version before says.
+//! Superblocks' maps as a recovery takes them over. Of suspect ones the older version is kept as well.
 
 use super::super::super::map_blocks::MapBlocks;
 use super::super::super::pool::Role;
@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use phelsuma_nand::{Block, Kind, Nand, SpareRead};
 
-/// A superblock whose newest map page may have been in flight.
+/// A superblock whose newest map page is suspect.
 struct SuspectMap {
     superblock: u32,
     seq: u64,
@@ -49,7 +49,7 @@ impl Mapped for Superblocks {
 }
 
 impl Maps {
-    /// Takes over the newest version of each map that reads well: its blocks, and what is live in them. `owners` says
+    /// Takes over the newest version of each map that reads well: its blocks, and the live pages in them. `owners` says
     /// of each block whose pages it holds.
     pub(super) fn load<N: Nand>(
         found: MapScan,
@@ -82,9 +82,9 @@ impl Maps {
         maps
     }
 
-    /// The blocks that a map page names, but for those that are its superblock's no longer. A block that was written anew
-    /// since the map was made, for another superblock or another use, or erased, is not this one's, whatever the map says:
-    /// that has gone bad since, and an older version of it was read.
+    /// The blocks that a map page names, but for those that are its superblock's no longer. A block may have been
+    /// written anew since the map was made, for another superblock or another use, or erased. It is not this one's,
+    /// whatever the map says: the newer map has gone bad since, and an older version was read.
     fn members<N: Nand>(
         &self,
         session: &mut Session<'_, Superblocks, N>,
@@ -110,7 +110,7 @@ impl Maps {
             .collect()
     }
 
-    /// Notes of a map that may have been in flight what it says, and the version before.
+    /// Notes the content of a suspect map, and the version before.
     fn suspect(&mut self, ftl: &mut Superblocks, read: ReadPart) {
         let ReadPart { part: superblock, newest: (newest, bytes), is_suspect, older } = read;
         if !is_suspect {
@@ -144,9 +144,10 @@ impl Maps {
         self.suspects = suspects;
     }
 
-    /// Blocks begun after the older version of a map was made, and before the newest, that neither names: which of them
-    /// hold what the newest has trimmed. Whatever else was in them the newest names elsewhere, and it was not programmed
-    /// before that was on flash; orphans of recoveries that were cut are such blocks, any number of them.
+    /// Blocks that hold pages which the newest version of a map has trimmed. They were begun after the older version
+    /// was made and before the newest, and neither names them. Every other page of them the newest names elsewhere, and
+    /// it was not programmed before that was on flash. Orphans of recoveries that were cut are such blocks, any number
+    /// of them.
     fn trimmed<N: Nand>(
         &self,
         session: &mut Session<'_, Superblocks, N>,
@@ -192,7 +193,7 @@ impl Maps {
         blocks
     }
 
-    /// The superblocks whose newest map page may have been in flight.
+    /// The superblocks whose newest map page is suspect.
     pub(super) fn suspects(&self) -> impl Iterator<Item = u32> {
         self.suspects.iter().map(|suspect| suspect.superblock)
     }
@@ -206,8 +207,8 @@ impl Maps {
         self.named.binary_search(&block).is_ok()
     }
 
-    /// Whether a block counts where a newest version turns bad: as the map block of the older one, as one of its blocks,
-    /// or for what the newest has trimmed.
+    /// Whether a block counts where a newest version turns bad. It does as the map block of the older one, as one of
+    /// its blocks, or for pages that the newest has trimmed.
     pub(super) fn falls_back_on(&self, block: Block) -> bool {
         self.suspects.iter().any(|suspect| {
             suspect.older == Some(block) || suspect.members.contains(&block) || suspect.trimmed.contains(&block)

@@ -1,23 +1,25 @@
-//! Recovery of a SUPERBLOCK FTL: map pages tell which blocks a superblock had when its map was made and where its pages
-//! were, spare areas what was written since.
+//! Recovery of a SUPERBLOCK FTL: from map pages, and the spare areas of the pages written since.
 //!
-//! What a map page names is sound: it is not programmed before that is on flash, and nothing that it names is given
-//! back before the next one is. What is younger is told by blocks: a block that was begun after the map was made
-//! belongs to the superblock whose pages it holds, and so do the pages behind those that the map knows of. Such a page
-//! counts if its version is higher than the map page's, and of copies of one version the one that was programmed first.
-//! So what a collection had moved when the power failed does not count, and the block that it went to is an orphan.
+//! A map page says which blocks a superblock had when its map was made and where its pages were. What it names is
+//! sound: it is not programmed before that is on flash, and nothing that it names is given back before the next one is.
+//! Younger pages are identified by blocks. A block that was begun after the map was made belongs to the superblock
+//! whose pages it holds. So do the pages behind those that are in the map. Such a page counts if its version is higher
+//! than the map page's. Of copies of one version the one that was programmed first counts. So what a collection had
+//! moved when the power failed does not count, and the block that it went to is an orphan.
 //!
 //! The three rules of the page-mapped recovery ([`crate::page_mapped`]), superblock by superblock:
 //!
 //! - **Only the last page of a block can be torn**: blocks that were open are not written any further. So the last page
-//!   of each block that has younger pages is believed only where its CRC fits, and of a torn map page the version
-//!   before counts.
-//! - **What may have been in flight is written anew** before the host sees anything: a page of the host to a block of
-//!   its own, from the reading that was good; then the map page.
-//! - **What it makes stale is kept until then**: blocks of the older version of a map page, the map block that this
-//!   stands in, and what is younger and was trimmed by the newest; the newest two blocks of the superblock in which
-//!   nothing counts but if what may have been in flight turns bad. No map block is emptied before all such map pages
-//!   are written.
+//!   of each block that has younger pages is believed only where its CRC fits. Of a torn map page the version before
+//!   counts.
+//! - **Suspect pages are written anew** before the host is served: a user page to a block of its own, from the reading
+//!   that was good; then the map page.
+//! - **Whatever this makes stale is kept until then**:
+//!   - the blocks of the older version of a map page, and the map block that this stands in;
+//!   - younger pages that the newest version trimmed;
+//!   - the newest two blocks of the superblock in which nothing counts unless a suspect page turns bad.
+//!
+//!   No map block is emptied before all such map pages are written.
 
 mod maps;
 mod young;
@@ -43,10 +45,10 @@ use maps::Maps;
 use phelsuma_nand::{Block, Nand, Page};
 use young::YoungPages;
 
-/// What has to be written anew of a superblock before anything else.
+/// The pages of a superblock that have to be written anew before anything else.
 struct Unsure {
     superblock: u32,
-    /// Pages that may have been in flight, and count.
+    /// Suspect pages that count.
     pages: Vec<Page>,
     /// Blocks that hold what counts if anything of that turns bad.
     held: Vec<Block>,
@@ -79,7 +81,7 @@ impl Superblocks {
 }
 
 impl<N: Nand> Session<'_, Superblocks, N> {
-    /// Reads what tells where pages are, and writes anew what may have been in flight.
+    /// Reads where pages are, and writes suspect pages anew.
     fn scan_and_mend(&mut self, usable: &[Block]) -> Result<(), FtlError> {
         let (mut scan, owners) = self.first_pages(usable);
 
@@ -112,8 +114,8 @@ impl<N: Nand> Session<'_, Superblocks, N> {
                 self.ftl.kept.0 = Vec::new();
                 self.ftl.kept_maps = Vec::new();
             }
-            // Blocks have grown bad faster than collections could make up for: what is there can be read, and what could
-            // not be written anew from where it was read to.
+            // Blocks have grown bad faster than collections could make up for. What is there can be read. Pages that
+            // could not be written anew are read from RAM.
             Err(FtlError::Full { .. }) => self.ftl.pool.phase = Phase::ReadOnly,
             Err(error) => return Err(error),
         }
@@ -123,7 +125,7 @@ impl<N: Nand> Session<'_, Superblocks, N> {
         Ok(())
     }
 
-    /// What the first spare area of every block says; and of each block whose pages it holds.
+    /// The first spare area of every block; and of each block whose pages it holds.
     fn first_pages(&mut self, usable: &[Block]) -> (SpareScan, Vec<Option<u32>>) {
         self.steps.begin("read the first spare area of every block");
         let mut scan = SpareScan::new(self.nand.geometry());
@@ -154,8 +156,8 @@ impl<N: Nand> Session<'_, Superblocks, N> {
         step.programs += now[2] - before[2];
     }
 
-    /// What has to be written anew, superblock by superblock, and blocks in which nothing counts whatever turns bad. What
-    /// is younger than a map is counted, and blocks in which nothing counts are none of the superblock's.
+    /// The pages that have to be written anew, superblock by superblock, and blocks in which nothing counts whatever
+    /// turns bad. Pages younger than a map are counted. Blocks in which nothing counts are none of the superblock's.
     fn find_unsure(&mut self, scan: &SpareScan, maps: &Maps, young: &YoungPages) -> (Vec<Unsure>, Vec<Block>) {
         let mut superblocks: Vec<u32> = maps.suspects().chain(young.superblocks()).collect();
         superblocks.sort_unstable();
@@ -166,8 +168,8 @@ impl<N: Nand> Session<'_, Superblocks, N> {
             let (held, ready) = self.ftl.load(self.nand, superblock, at);
             self.steps.now = self.steps.now.max(ready);
             let mut orphans = self.ftl.drop_orphans(superblock, young);
-            // Each recovery that is cut leaves one with its copies of what may have been in flight. Of these the last may
-            // have been so itself; what others hold, the page that they are copies of or the last but one holds as well.
+            // Each recovery that is cut leaves one with its copies of suspect pages. Of these the last may have been
+            // suspect itself. What others hold, their original or the last but one holds as well.
             orphans.sort_by_key(|block| Reverse(scan.first_seq(*block)));
             not_needed.extend(orphans.drain(orphans.len().min(2)..));
             self.ftl.renumber(superblock, held);
@@ -180,7 +182,7 @@ impl<N: Nand> Session<'_, Superblocks, N> {
         (unsure, not_needed)
     }
 
-    /// Writes anew what may have been in flight, and gives back what was held for it.
+    /// Writes suspect pages anew, and gives back what was held for them.
     ///
     /// # Errors
     /// No block is left. Then nothing may be written any more.
@@ -206,7 +208,7 @@ impl<N: Nand> Session<'_, Superblocks, N> {
 }
 
 impl Superblocks {
-    /// Whether a page that was read is what a superblock's map has for its logical page.
+    /// Whether a page that was read is the one that a superblock's map has for its logical page.
     fn counts(&self, superblock: u32, held: u32, page: Page) -> bool {
         let read = self.kept.get(page);
         read.is_some_and(|(_, spare, _)| {
@@ -216,9 +218,9 @@ impl Superblocks {
         })
     }
 
-    /// Takes over the blocks in which something counts, and gives the others back, in the order of their first pages,
-    /// but for those that must be kept until what may have been in flight is safe: what has to be written anew, with
-    /// these.
+    /// Takes over the blocks in which something counts, and gives the others back, in the order of their first pages.
+    /// Blocks that must be kept until the suspect pages are safe are not given back. It returns these, with the pages
+    /// that have to be written anew.
     fn settle_blocks(
         &mut self,
         scan: &SpareScan,
@@ -251,7 +253,7 @@ impl Superblocks {
         if forget {
             unsure.iter_mut().for_each(|unsure| unsure.held.clear());
         }
-        // Where a map page may turn bad, so may what the map block of its older version is needed for.
+        // Where a map page may turn bad, so may the reason to keep the map block of its older version.
         if let Some(last) = unsure.last_mut() {
             last.held.append(&mut falls_back);
         }

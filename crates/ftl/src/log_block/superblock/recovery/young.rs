@@ -1,4 +1,4 @@
-//! What is younger than its superblock's map: pages behind those that the map knows of, and blocks begun since.
+//! Pages younger than their superblock's map: those behind the pages in the map, and those of blocks begun since.
 
 use super::super::super::pool::Role;
 use super::super::super::recovery::SpareScan;
@@ -16,7 +16,7 @@ pub(super) struct YoungPages {
     superblocks: Vec<u32>,
     /// Blocks that no map names, in order.
     unnamed: Vec<Block>,
-    /// Last pages that may have been in flight, with their superblock.
+    /// Suspect last pages, with their superblock.
     recent: Vec<(u32, Page)>,
 }
 
@@ -62,7 +62,7 @@ impl YoungPages {
         young.unnamed.sort_unstable();
         young.superblocks.sort_unstable();
         young.superblocks.dedup();
-        // The scan is over: what may have been in flight is known.
+        // The scan is over: the suspect pages are determined.
         let kept = &mut session.ftl.kept.0;
         kept.retain(|(_, spare, _)| scan.is_suspect(spare.seq));
         young.recent.retain(|(_, page)| kept.iter().any(|(kept, ..)| kept == page));
@@ -105,7 +105,7 @@ impl YoungPages {
         self.unnamed.binary_search(&block).is_ok()
     }
 
-    /// Last pages of a superblock's blocks that may have been in flight.
+    /// Suspect last pages of a superblock's blocks.
     pub(super) fn recent(&self, superblock: u32) -> impl Iterator<Item = Page> {
         self.recent.iter().filter(move |(of, _)| *of == superblock).map(|(_, page)| *page)
     }

@@ -1,4 +1,5 @@
-//! A battery keeps the flash going while what RAM alone knows is saved (DFTL and µ-FTL as GeckoFTL section 5.3 takes them).
+//! A battery powers the flash while the state that is in RAM alone is saved (DFTL and µ-FTL as GeckoFTL section 5.3 has
+//! them).
 //!
 //! While the drive serves, the blocks that the battery may need are used for nothing else.
 
@@ -13,7 +14,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::blocks::Blocks;
 use phelsuma_nand::Geometry;
 
-/// What a battery asks of a drive that serves.
+/// A battery's requirements of a drive that serves.
 #[derive(Clone, Debug)]
 pub(crate) struct Battery {
     /// With fewer blocks free nothing is written but by the battery.

@@ -1,29 +1,31 @@
-//! Recovery of a demand-paged drive whose battery saved every mapping entry (DFTL and µ-FTL as GeckoFTL section 5.3 takes
-//! them). Where the seal holds under what else it saved, that is all (`restore.rs`). This is what is left where it does
-//! not: the translation pages are all there is to know, and all of them are read.
+//! Recovery of a demand-paged drive whose battery saved every mapping entry (DFTL and µ-FTL as GeckoFTL section 5.3 has
+//! them).
+//!
+//! Where the seal holds, what else was saved under it is enough (`restore.rs`). This file is for where it does not
+//! hold. Then the translation pages are the only source, and all of them are read.
 //!
 //! The battery let the operations in flight finish, so no page is torn. Nothing is written but a copy of the drive's
-//! description that has gone bad, unless translation pages have: a power cut meanwhile changes nothing. A B+-tree's
-//! inner nodes and a bitmap in flash are written anew from what the translation pages say; of those on flash none is
-//! believed, so a power cut meanwhile changes nothing, either.
+//! description that has gone bad, unless translation pages have gone bad. So a power cut meanwhile changes nothing. A
+//! B+-tree's inner nodes and a bitmap in flash are written anew from the translation pages. Those on flash are not
+//! believed, so here, too, a power cut changes nothing.
 //!
-//! **Cuts that were announced to nobody.** Nothing is promised for the data. But an entry that names a page of which
-//! another is the owner, or a block in which no user page stands, would break the structures: it is taken out. So is one
-//! that names a block that was begun after its translation page was synchronized: an older copy that counts because the
-//! newest one cannot be read must not claim what others wrote there since.
+//! **Cuts without warning.** Nothing is promised for the data. But some entries would break the structures, and are
+//! taken out. Such an entry names a page that has another owner, or a block in which no user page stands. Or it names a
+//! block that was begun after its translation page was synchronized. An older copy that counts because the newest one
+//! cannot be read must not claim what others wrote there since.
 //!
-//! **Translation pages that cannot be read.** No older version of a logical page may come back, and neither may zeros,
-//! so an older copy of a translation page never stands in for its newest:
-//! - Where the data are bad and the spare area is not, the page is entered as it is: what it maps are read errors until
-//!   written again. Nobody looks for the data by the spare areas of user pages: those do not know of trims.
-//! - Where the spare area is bad, nobody can say whose copy it was. Within a block pages are in program order, so it is
-//!   older than the page behind it, or, on one die, than the block of translation pages begun next, and every translation
-//!   page that was written after that is beyond doubt. All others are lost, and written anew as lost before the bad page can be erased: the next recovery must not find an
-//!   older copy and no doubt.
+//! **Translation pages that cannot be read.** No older version of a logical page may come back, and neither may zeros.
+//! So an older copy of a translation page never stands in for its newest:
+//! - Where the data are bad and the spare area is not, the page is entered as it is. What it maps are read errors until
+//!   written again. The spare areas of user pages are no second source for the data: they do not record trims.
+//! - Where the spare area is bad, its translation page is unknown. Within a block pages are in program order, so the
+//!   bad page is older than the page behind it. Or, on one die, it is older than the block of translation pages begun
+//!   next. Every translation page that was written after that is beyond doubt. All others are lost. They are written
+//!   anew as lost before the bad page can be erased: the next recovery must not find an older copy and no doubt.
 //! - A program that fails leaves such a page, too, as the last one of its block, and its content is written again at
-//!   once. So a last page is taken for one of these, and nothing is lost, if any translation page was written after the
-//!   one in front of it. That is wrong where the last page of a block went bad by itself and others were written later,
-//!   or, on several dies, beside it: then the copy before it counts.
+//!   once. So a last page is taken for one of these if any translation page was written after the one in front of it.
+//!   Then nothing is lost. That is wrong where the last page of a block went bad by itself and others were written
+//!   later, or, on several dies, beside it. Then the copy before it counts.
 
 use super::Battery;
 use super::store::{BatteryDrive, SavedStore};
@@ -44,14 +46,14 @@ use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Spare, Spare
 #[derive(Clone, Copy)]
 struct Unreadable {
     block: Block,
-    /// Programmed after this `seq`, and before this one, where its block tells.
+    /// Programmed after this `seq`, and before this one, where its block shows it.
     after: u64,
     before: u64,
     /// Nothing was programmed behind it in its block.
     is_last: bool,
 }
 
-/// What the scan of spare areas gathers.
+/// The findings of the scan of spare areas.
 struct TableScan {
     version_max: u64,
     seq_max: u64,
@@ -121,7 +123,7 @@ impl TableScan {
                 SpareRead::Erased => continue,
                 SpareRead::Written(spare) => {
                     self.note(page, block, &spare);
-                    // What a battery saved stands among translation pages.
+                    // Pages that a battery saved stand among translation pages.
                     let is_saved = spare.kind == Kind::Bitmap && Some(spare.stream) != self.bitmap_stream;
                     is_of_others |= spare.kind != Kind::Translation && !is_saved;
                     for unreadable in &mut self.unreadable[of_others..] {
@@ -143,9 +145,9 @@ impl TableScan {
         }
     }
 
-    /// Nothing readable may be left behind an unreadable page. But on one die a stream has one block open, and a recovery
-    /// leaves it as it is: what stands in a block was programmed before the next one of translation pages was begun. On
-    /// several dies it has several, and which of them were open at once nothing tells.
+    /// Nothing readable may be left behind an unreadable page. But on one die a stream has one block open, and a
+    /// recovery leaves it as it is. So the pages of a block were programmed before the next block of translation pages
+    /// was begun. On several dies it has several, and which of them were open at once is not recorded.
     fn bound(&mut self, geometry: &Geometry) {
         if geometry.dies() > 1 {
             return;
@@ -158,8 +160,8 @@ impl TableScan {
         }
     }
 
-    /// Leaves those unreadable pages that may hold the newest copy of a translation page, and forgets what was found of
-    /// those that they may be. Whose newest copy is lost.
+    /// Leaves those unreadable pages that may hold the newest copy of a translation page, and forgets the copies that
+    /// were found of those translation pages. It returns the translation pages whose newest copy is lost.
     fn doubt(&mut self) -> Vec<u32> {
         let newest = self.newest.iter().flatten().map(|(_, _, seq)| *seq).max().unwrap_or(0);
         debug_assert!(newest <= self.seq_max, "a translation page was not noted");
@@ -186,7 +188,7 @@ pub(crate) fn recover<V: SavedStore, N: Nand>(
         drive.hear_news()?;
         return Ok(ftl.mounted(described.steps, scratch));
     }
-    // What it writes from here on is no copy of what may have been in flight, and bears no label.
+    // Its writes from here on are no copies of suspect pages, and bear no label.
     described.anchors = ftl.anchors;
     ftl = blank::<V, N>(&mut described, None)?;
     let usable = core::mem::take(&mut described.usable);
@@ -220,7 +222,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
         }
 
         self.begin("read the translation table");
-        // Which pages are live, where validity has to be told afterwards.
+        // Which pages are live, where they have to be reported to validity afterwards.
         let mut live = V::aside(&geometry);
         let dangling = self.read_table(&scan, &mut live);
         self.ftl.blocks.begin_session(scan.version_max, scan.seq_max);
@@ -247,7 +249,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
         Ok(u64::from(geometry.blocks()) * 9 + newest as u64 + V::aside_bytes(&geometry))
     }
 
-    /// Enters what the newest translation pages name. The logical pages of entries that cannot be right.
+    /// Enters the entries of the newest translation pages. The logical pages of entries that cannot be right.
     fn read_table(&mut self, scan: &TableScan, live: &mut V::Aside) -> Vec<LogicalPage> {
         let geometry = self.geometry();
         let mut dangling: Vec<LogicalPage> = Vec::new();

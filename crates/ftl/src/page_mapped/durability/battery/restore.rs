@@ -1,5 +1,6 @@
-//! Recovery from what a battery saved, if its seal holds (`save.rs`): the seal is the last page that was
-//! programmed on the drive, and all pages that it speaks of can be read.
+//! Recovery from the structures that a battery saved, if its seal holds (`save.rs`).
+//!
+//! It holds if the seal is the last page that was programmed on the drive, and all pages that it speaks of can be read.
 //!
 //! Nothing is written, and neither translation pages nor a bitmap in flash are read: a power cut meanwhile changes
 //! nothing.
@@ -29,7 +30,7 @@ struct Found {
     pages: SavedPages,
     blocks: Vec<BlockFound>,
     version_max: u64,
-    /// The page programmed last, and what it is.
+    /// The page programmed last, and its kind.
     last: Option<(Page, Spare)>,
     /// By number: the newest copy of a saved page, and its seq.
     saved: Vec<Option<(Page, u64)>>,
@@ -90,7 +91,7 @@ impl<V: SavedStore> PageMapped<PagedMapping, V> {
 }
 
 impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
-    /// Takes over what a battery saved. What it took in RAM if all of it was there; if not, this FTL is of no use.
+    /// Takes over the saved structures. It returns their RAM if all of them were there; if not, this FTL is of no use.
     pub(super) fn restore(&mut self, usable: &[Block]) -> Option<u64> {
         let geometry = self.geometry();
         let pages = self.ftl.in_ram().saved_pages();
@@ -115,7 +116,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
             let bytes = self.steps.read(self.nand, page).verified_as(kind, key)?;
             self.ftl.in_ram().restore_page(section, from, bytes);
         }
-        // Another FTL counted a sample, and this one would have to know them all.
+        // Another FTL counted a sample, and this one needs all counts.
         let all_are_counted = self.ftl.blocks.all_are_counted();
         if self.ftl.collecting.sampling.is_none() && !all_are_counted {
             return None;
@@ -136,7 +137,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
                 self.ftl.blocks.release(block);
                 continue;
             }
-            // What a battery saved stands among translation pages, and is not live.
+            // Pages that a battery saved stand among translation pages, and are not live.
             let stream = match held {
                 BlockFound { user: true, .. } => 0,
                 BlockFound { translation: true, .. } => self.ftl.streams.mapping,
@@ -147,7 +148,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
         }
     }
 
-    /// The stream of a block in which something is live and nothing can be read: the directories know of their pages.
+    /// The stream of a block in which something is live and nothing can be read: its pages are in the directories.
     fn stream_of_unreadable(&mut self, block: Block) -> u8 {
         let geometry = self.geometry();
         let is_in = |page: &Page| geometry.block_of(*page) == block;

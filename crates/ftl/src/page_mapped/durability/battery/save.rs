@@ -1,18 +1,20 @@
-//! What a battery saves besides mapping entries: the structures in RAM without which the table on flash would have to
-//! be read when the power is back (GeckoFTL section 5.3: DFTL copies PVB to flash before power runs out).
+//! The structures in RAM that a battery saves besides mapping entries.
 //!
-//! They are cut into pages, each with a number, and written after everything else; the *seal* is the last of all. It
-//! says after which moment in program order the others were written. They are what is so **only while nothing has been
-//! programmed since**: a recovery believes the seal if no page on the drive is younger, and with it all pages between
-//! that moment and itself. An erase alone changes nothing, since a block that may be erased has no live pages, and what
-//! is gone with it is missed. So no state is ever believed but the one at the last failure of the power, whether that
-//! was announced or not, and however often the recovery is cut.
+//! Without them the table on flash would have to be read at the next mount (GeckoFTL section 5.3: DFTL copies PVB to
+//! flash before power runs out).
 //!
-//! What is saved:
+//! They are cut into pages, each with a number, and written after everything else. The *seal* is the last of all. It
+//! says after which moment in program order the others were written. They are true **only while nothing has been
+//! programmed since**. A recovery believes the seal if no page on the drive is younger, and with it all pages between
+//! that moment and itself. An erase alone changes nothing. A block that may be erased has no live pages, and if it held
+//! saved pages they are missed. So only the state at the last power failure is ever believed. It does not matter
+//! whether there was a warning, or how often the recovery is cut.
+//!
+//! These are saved:
 //! - the directory of translation pages, or the root of their tree, as pages of the translation table behind the last;
 //! - the bitmap in RAM (PVB), or the directory of the one in flash, as bitmap pages;
-//! - the counters of live pages (BVC), which also say which blocks are free, behind them. Where RAM holds a sample of
-//!   them, those that are not in it are said to be in use, and the seal says how many pages are live in all.
+//! - the counters of live pages (BVC), which also say which blocks are free, behind them. RAM may hold a sample of
+//!   them. Then those that are not in it are said to be in use, and the seal has the total of live pages.
 //!
 //! Where a structure is damaged, there is no seal: the recovery reads the table, and the damage is mended.
 
@@ -30,7 +32,7 @@ use crate::page_mapped::validity::AnyValidity;
 use alloc::vec::Vec;
 use phelsuma_nand::{Geometry, Kind, Nand, Page, Purpose, Time};
 
-/// What a saved page is a part of.
+/// The structure that a saved page is a part of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Section {
     Table,
@@ -98,7 +100,7 @@ impl SavedPages {
     }
 }
 
-/// What a battery saves, or a recovery restores: the parts of a drive with structures that RAM alone has as a whole.
+/// The structures that a battery saves, or a recovery restores: the parts of a drive that RAM alone has as a whole.
 pub(super) struct InRam<'d, V> {
     pub(super) paged: &'d mut PagedMapping,
     pub(super) store: &'d mut V,
@@ -131,7 +133,7 @@ impl<V: SavedStore> InRam<'_, V> {
         SavedPages::new(self.blocks.geometry(), self.paged.behind_table(), self.store.parts(), bytes)
     }
 
-    /// Whether what is in RAM is all that there is to know, so that it may be sealed.
+    /// Whether the state in RAM is complete, so that it may be sealed.
     fn is_sound(&self) -> bool {
         !self.blocks.keeps(Barrier::DamageNotSealed)
             || !self.paged.is_damaged() && !self.store.is_damaged() && !self.blocks.counters.may_be_low
@@ -150,7 +152,7 @@ struct OnBattery<'d, V, N> {
 }
 
 impl PageMapped {
-    /// The power has failed: writes dirty entries, then all else that only RAM knows.
+    /// The power has failed: writes dirty entries, then all other state that is in RAM alone.
     pub(crate) fn save<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         let Self { mapping, validity, blocks, durability, streams, before, .. } = self;
         let Some(paged) = mapping.paged_mut() else { return Ok(()) };
@@ -179,7 +181,7 @@ impl<V: SavedStore, N: Nand> OnBattery<'_, V, N> {
             debug_assert!(part.is_none_or(|next| next > from), "the table is not gone through in order");
         }
         paged.write_dirty_nodes(io)?;
-        // What was found to be stale just now, and what nobody has heard of yet: a request that was refused in the
+        // Pages that were found to be stale just now, and those not reported yet: a request that was refused in the
         // middle may have left some.
         let mut stale = core::mem::take(self.before);
         for page in &stale {
@@ -200,7 +202,7 @@ impl<V: SavedStore, N: Nand> OnBattery<'_, V, N> {
         self.seal()
     }
 
-    /// Writes what RAM knows, and the seal. Everything else is on flash.
+    /// Writes the state in RAM, and the seal. Everything else is on flash.
     fn seal(&mut self) -> Result<(), FtlError> {
         debug_assert!(self.before.is_empty(), "a page that is stale is not told of");
         let mut bytes = self.ram.paged.lend_buffer();

@@ -1,4 +1,4 @@
-//! The validity stores of which a battery saves what RAM alone knows.
+//! The validity stores of which a battery saves the state that is in RAM alone.
 
 use crate::FtlError;
 use crate::medium::Saved;
@@ -13,8 +13,8 @@ use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
 pub(super) type BatteryDrive<'s, V, N> = Mount<'s, PagedMapping, V, N>;
 
 impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
-    /// The first page and the last one of a full block that begins with a user page: all between them are user pages, for a
-    /// block is written by one stream. Two spare areas are read.
+    /// The first page and the last one of a full block that begins with a user page: all between them are user pages,
+    /// for a block is written by one stream. Two spare areas are read.
     pub(super) fn ends_of_user_block(&mut self, block: Block) -> Option<[(Page, Spare); 2]> {
         let geometry = self.geometry();
         let ends = [0, geometry.pages_per_block() - 1].map(|index| geometry.page(block, index));
@@ -31,7 +31,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
 
 /// A validity store of a drive with a battery.
 pub(crate) trait SavedStore: Validity + Into<AnyValidity> + TryFrom<AnyValidity, Error = FtlError> {
-    /// What is in RAM besides while a recovery reads the table.
+    /// Further RAM while a recovery reads the table.
     type Aside;
 
     /// Nothing is entered yet.
@@ -58,7 +58,7 @@ pub(crate) trait SavedStore: Validity + Into<AnyValidity> + TryFrom<AnyValidity,
     /// How many pages of its own it has on flash: keys from there on are free.
     fn parts(&self) -> u32;
 
-    /// The power has failed: makes it durable which pages are stale, these among them. What is in RAM alone is saved
+    /// The power has failed: makes it durable which pages are stale, these among them. The state in RAM alone is saved
     /// afterwards.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl SavedStore for FlashBitmap {
 
     fn write_anew<N: Nand>(drive: &mut BatteryDrive<'_, Self, N>, aside: &RamBitmap) -> Result<(), FtlError> {
         drive.begin("write the bitmap");
-        // What is live but no user page keeps its block from being used by others: it does not matter.
+        // A live page that is no user page keeps its block from being used by others: it does not matter.
         let counters = drive.ftl.blocks.counters.clone();
         drive.validity(|bitmap, io| bitmap.rebuild(io, |block| counters.live(block) > 0, aside));
         drive.hear_news()

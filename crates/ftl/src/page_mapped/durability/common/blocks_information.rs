@@ -1,8 +1,8 @@
-//! The blocks information directory, BID (GeckoFTL appendix C, step 1): what each block holds and when its first page
-//! was written, from one spare area a block.
+//! The blocks information directory, BID: from one spare area a block, its use and when its first page was written.
 //!
-//! As in the paper, only of the user blocks written last it keeps when. Their number is what recoveries usually need;
-//! where one needs more (several cuts in a row, a block that was open for long), the spare areas are read once more.
+//! This is GeckoFTL appendix C, step 1. As in the paper, that moment is kept only of the user blocks written last.
+//! Their number is what recoveries usually need. A recovery needs more after several cuts in a row, or if a block was
+//! open for long. Then the spare areas are read once more.
 
 use super::mount::FoundPage;
 use crate::medium::Session;
@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
 
-/// What a block holds.
+/// The content of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Holds {
@@ -32,7 +32,7 @@ pub(crate) struct BlockInformation {
     pub(crate) first_seq: u64,
 }
 
-/// The directory, and the clocks as far as spare areas have told.
+/// The directory, and the clocks as far as spare areas show them.
 pub(crate) struct BlocksInformation {
     pub(crate) empty: Vec<Block>,
     pub(crate) translation: Vec<BlockInformation>,
@@ -44,8 +44,8 @@ pub(crate) struct BlocksInformation {
     recent_max: usize,
     /// The highest such seq of those that are not.
     left_out: u64,
-    /// Pages of user blocks in front of the first that can be read: an erase that was cut, or a page that has gone bad. When
-    /// the block was begun is not known.
+    /// Pages of user blocks in front of the first that can be read: an erase that was cut, or a page that has gone bad.
+    /// When the block was begun is not known.
     pub(crate) unreadable_in_front: Vec<Page>,
     window: u64,
     pub(crate) version_max: u64,
@@ -140,7 +140,7 @@ impl BlocksInformation {
         since
     }
 
-    /// All user blocks. Those of which it knows when they were begun come last, in that order.
+    /// All user blocks. Those whose beginning it has come last, in that order.
     pub(crate) fn user_blocks(&self) -> Vec<Block> {
         let mut recent: Vec<(u64, Block)> = self.recent.iter().map(|Reverse(information)| *information).collect();
         recent.sort_unstable_by_key(|(_, block)| *block);
@@ -167,8 +167,8 @@ impl BlocksInformation {
         (*first, *last) = ((*first).min(spare.seq), (*last).max(spare.seq));
     }
 
-    /// Whether the last page of a block may have been in flight at some power cut, as far as is known by now: nothing was
-    /// found that was programmed so much later that this one had completed, and yet before a recovery.
+    /// Whether the last page of a block is suspect from some power cut, so far. It is not if a page was found that was
+    /// programmed so much later that this one had completed, and yet before a recovery.
     ///
     /// At a recovery the seq skips ahead by an epoch. So what follows within less than one was programmed in the same
     /// session.
@@ -198,11 +198,11 @@ impl BlocksInformation {
         pages
     }
 
-    /// Where a page in a block of metadata, of which these can be read, has gone bad since it was written: when the first
-    /// readable page behind it was programmed, of the last such page. It cannot say any more what it was.
+    /// A page in a block of metadata, of which these can be read, may have gone bad since it was written. It cannot say
+    /// any more what it was. Of the last such page this is when the first readable page behind it was programmed.
     ///
     /// A cut tears the last page of a block alone, and so does a program that fails. An erase that was cut may leave
-    /// anything; where it has made a page blank, in front of others, it is told from that.
+    /// anything. Where it has made a page blank in front of others, the difference shows.
     pub(crate) fn gone_bad_before<F, N: Nand>(
         &mut self,
         drive: &mut Session<'_, F, N>,
@@ -224,7 +224,7 @@ impl BlocksInformation {
         before
     }
 
-    /// What it takes in RAM while it is there.
+    /// Its RAM while it is there.
     pub(crate) fn bytes(&self) -> u64 {
         let metadata = (self.translation.capacity() + self.validity.capacity()) * size_of::<BlockInformation>();
         let recent = self.recent.capacity() * size_of::<Reverse<(u64, Block)>>();

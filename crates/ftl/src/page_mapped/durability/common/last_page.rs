@@ -1,5 +1,6 @@
-//! The last page of a block: it may have been in flight when the power failed, and only its data tell whether it holds
-//! what its spare area says.
+//! The last page of a block: it may have been in flight when the power failed.
+//!
+//! Only its data show whether it holds what its spare area says.
 
 use super::blocks_information::BlocksInformation;
 use super::mount::{FoundPage, Mount};
@@ -24,7 +25,7 @@ pub(crate) fn last_page_data(
     }
 }
 
-/// A user page that may have been in flight when the power failed: read in full, and sound by now.
+/// A suspect user page: read in full, and sound by now.
 pub(crate) struct Suspect {
     pub(crate) found: FoundPage,
     pub(crate) data: Owned,
@@ -36,8 +37,8 @@ pub(crate) enum LastPage {
     Bad,
     /// It holds what it says, and was safe before the last cut.
     Sound,
-    /// It holds what it says. As far as is known by now it may have been in flight at the last cut: this may have been
-    /// the last time that it reads well.
+    /// It holds what it says. So far it is suspect from the last cut: this may have been the last time that it reads
+    /// well.
     MayHaveBeenInFlight(Owned),
 }
 

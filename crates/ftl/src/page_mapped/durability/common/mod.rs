@@ -1,4 +1,4 @@
-//! What recoveries have in common.
+//! Common parts of recoveries.
 
 mod blocks_information;
 mod last_page;

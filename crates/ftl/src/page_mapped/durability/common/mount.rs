@@ -1,4 +1,4 @@
-//! What recoveries have in common: a drive that is being mounted, its flash, and the steps so far.
+//! The common ground of recoveries: a drive that is being mounted, its flash, and the steps so far.
 
 use crate::barriers::Barrier;
 use crate::blocks::Spread;
@@ -21,7 +21,7 @@ pub(crate) struct FoundPage {
     pub(crate) spare: Spare,
 }
 
-/// What is known before anything but the drive's description was read.
+/// The state before anything but the drive's description was read.
 pub(crate) struct Described<'s, N> {
     pub(crate) nand: &'s mut N,
     pub(crate) config: &'s PageConfig,
@@ -74,7 +74,7 @@ impl<'s, N: Nand> Described<'s, N> {
 pub(crate) type Mount<'s, M, V, N> = Session<'s, PageMapped<M, V>, N>;
 
 impl Steps {
-    /// Counts what was done through `io`, and goes on when it has completed.
+    /// Counts the operations through `io`, and goes on when they have completed.
     pub(crate) fn count<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
         self.add(io.take_counts());
         self.now = self.now.max(io.done());
@@ -151,12 +151,12 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         Ok(done)
     }
 
-    /// Passes on what has happened to blocks.
+    /// Passes on events of blocks.
     pub(crate) fn hear_news(&mut self) -> Result<(), FtlError> {
         self.ftl.hear_news(self.nand, self.steps.now)
     }
 
-    /// Passes on what the mapping has done.
+    /// Passes on the changes of the mapping.
     pub(crate) fn settle(&mut self) -> Result<(), FtlError> {
         self.ftl.settle(self.nand, self.steps.now)
     }
@@ -173,7 +173,7 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         self.ftl.blocks.close(&mut self.ftl.durability, block, stream);
     }
 
-    /// No block is left for what must be on flash before anything else is: what is there can be read.
+    /// No block is left for pages that must be on flash before anything else is: what is there can be read.
     pub(crate) fn stop_writing(&mut self) {
         self.ftl.blocks.stop_writing(&mut self.ftl.durability);
     }
@@ -184,7 +184,8 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         self.ftl.drop_count(page);
     }
 
-    /// Keeps the bytes of a page of metadata where parts read theirs: it may have been the last time that it reads well.
+    /// Keeps the bytes of a page of metadata where parts read theirs: it may have been the last time that it reads
+    /// well.
     pub(crate) fn keep(&mut self, found: &FoundPage, data: Owned) {
         if let (Owned::Bytes(bytes), Some(mounting)) = (data, self.ftl.durability.mounting()) {
             mounting.keep(found.page, found.spare, bytes);
@@ -211,8 +212,8 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         Ok(to)
     }
 
-    /// The last resort: a drive that comes up is worth more than what a page that has just been read well may yet need,
-    /// should it turn bad and the power fail again before it is copied.
+    /// The last resort. Pages that were read well are given up, though they may be needed if a suspect page turns bad
+    /// and the power fails before it is copied. A drive that mounts is worth more than that.
     pub(crate) fn let_go_if_out_of_blocks(&mut self, holding: &mut Vec<Block>) {
         if self.ftl.blocks.to_open() == 0 {
             for block in holding.drain(..) {
@@ -233,7 +234,7 @@ impl<M: Mapping + Into<AnyMapping>, V: Validity + Into<AnyValidity>> PageMapped<
         let mut report = steps.report;
         report.scratch_bytes = scratch_bytes + steps.first.bytes();
         report.done = steps.now;
-        // What policies ask to be noted of blocks is made of what was read.
+        // Notes on blocks that policies need are made of what was read.
         self.blocks.note_first_pages(&steps.first, self.streams.placement);
         self.blocks.mounted();
         self.durability.mounted();

@@ -9,8 +9,8 @@ use crate::page_mapped::validity::Validity;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead};
 
-/// A page of which nothing can be read, in a block of user pages: some cut has torn it, or the erase of its block, or it
-/// has gone bad since.
+/// A page of which nothing can be read, in a block of user pages: some cut has torn it, or the erase of its block, or
+/// it has gone bad since.
 #[derive(Clone, Copy)]
 pub(crate) struct Silent {
     pub(crate) page: Page,
@@ -42,14 +42,15 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         Silent { page, after: after.unwrap_or(0) }
     }
 
-    /// Whether a silent page had surely completed before the power failed, so that no cut has torn it: in the same session
-    /// a block was begun behind its own. These are blocks of user pages, by when they were begun.
+    /// Whether a silent page had surely completed before the power failed, so that no cut has torn it. It had if in the
+    /// same session a block was begun behind its own. These are blocks of user pages, by when they were begun.
     ///
-    /// Or its program failed, and what it should have held was written again elsewhere.
+    /// Or its program failed, and its data were written again elsewhere.
     pub(crate) fn has_completed(&self, silent: &Silent, user: &[BlockInformation]) -> bool {
         let geometry = self.geometry();
         let block = geometry.block_of(silent.page);
-        // On each die a stream has one block open, and there is one of user pages. At a recovery the seq skips an epoch.
+        // On each die a stream has one block open, and there is one of user pages. At a recovery the seq skips an
+        // epoch.
         let is_one_stream = self.ftl.streams.mapping == 1;
         let behind = |other: &BlockInformation| {
             geometry.die_of(other.block) == geometry.die_of(block)
@@ -59,8 +60,8 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         is_one_stream && silent.after > 0 && user.iter().any(behind)
     }
 
-    /// Whether a page is not any more what a translation page names that was synchronized then: an erase that was cut has
-    /// made it blank, or it is another by now.
+    /// Whether a page is no longer the one that a translation page names that was synchronized then. An erase that was
+    /// cut has made it blank, or it is another by now.
     pub(crate) fn holds_another(&mut self, (page, key): (Page, LogicalPage), synchronized: u64) -> bool {
         debug_assert!(self.geometry().contains(page), "the drive has no {page}");
         match self.read_spare(page) {
@@ -75,8 +76,8 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
     /// them. `versions` gives of each translation page the newest version and when that was synchronized; some entries
     /// may be `overruled` by a newer page.
     ///
-    /// Reads the translation pages that were synchronized after the oldest of them can have been programmed. Where a cut
-    /// has just torn a page that is hardly any.
+    /// Reads the translation pages that were synchronized after the oldest of them can have been programmed. Where a
+    /// cut has just torn a page that is hardly any.
     pub(crate) fn named_among(
         &mut self,
         silent: &[Silent],
@@ -90,7 +91,7 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         }
         for (part, version, synchronized) in versions.filter(|(.., synchronized)| *synchronized > oldest) {
             let Some(bytes) = self.read_translation_page(part, version) else { continue };
-            // What was synchronized before a page can have been written names what was in its place.
+            // A translation page synchronized before a page can have been written names the page that was in its place.
             let after = |page: Page| silent.iter().any(|silent| silent.page == page && silent.after < synchronized);
             let paged = &self.ftl.mapping;
             for key in paged.range_of(part).map(LogicalPage) {
@@ -106,8 +107,9 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         named
     }
 
-    /// Whether a translation page names a user page, where `synchronized` gives of each the newest version and when that
-    /// was synchronized. Then it had completed before that: if it cannot be read, no cut has torn it, it has gone bad since.
+    /// Whether a translation page names a user page, where `synchronized` gives of each the newest version and when
+    /// that was synchronized. Then it had completed before that: if it cannot be read, no cut has torn it, it has gone
+    /// bad since.
     pub(crate) fn is_named(&mut self, found: &FoundPage, synchronized: impl Fn(u32) -> Option<(Page, u64)>) -> bool {
         if found.spare.kind != Kind::User || found.spare.key >= self.ftl.shape.logical_pages {
             return false;

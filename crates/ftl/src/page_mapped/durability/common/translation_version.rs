@@ -7,7 +7,7 @@ use phelsuma_nand::Page;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TranslationVersion<T> {
     pub(crate) page: Page,
-    /// When it was synchronized, in program order: what its range has on flash that is older, it knows.
+    /// When it was synchronized, in program order: older pages of its range on flash are in it or overruled.
     pub(crate) synchronized: u64,
     /// When this copy was programmed.
     pub(crate) seq: u64,

@@ -1,18 +1,18 @@
 //! Mounting from the translation pages alone ([`PowerPart::Fast`](crate::PowerPart::Fast)).
 //!
-//! A block that they name must not be erased while what they name counts. So **a collection flushes before its victim is
-//! released**:
-//! - The entries of what it has moved, with every integrity method. Their translation pages name the victim, and nothing
-//!   else tells where the pages went that the host wrote long ago. NOFLUSH and TIMEOUT would lose them besides what they
-//!   are said to lose. ([`Barrier::MovedFlushed`](crate::barriers::Barrier::MovedFlushed))
+//! A block that they name must not be erased while what they name counts. So **a collection flushes before its victim
+//! is released**:
+//! - The entries of what it has moved, with every integrity method. Their translation pages name the victim, and there
+//!   is no other record of where pages went that the host wrote long ago. NOFLUSH and TIMEOUT would lose them besides
+//!   what they are said to lose. ([`Barrier::MovedFlushed`](crate::barriers::Barrier::MovedFlushed))
 //! - Those of the request in progress, with REQ: the victim may hold what their translation pages name still. A cut in
 //!   the middle of the request leaves each of its pages old or new.
 //!   ([`Barrier::RequestFlushedBeforeReuse`](crate::barriers::Barrier::RequestFlushedBeforeReuse))
 //!
-//! Not what NOFLUSH and TIMEOUT have written since they flushed: what their translation pages name may be erased. A
-//! recovery sees that the block was begun after the translation page was written, and makes the page a read error;
-//! where it was not erased, the older content comes back. Nobody else's ever does: the host's read holds the page's key
-//! against it as well.
+//! It does not flush what NOFLUSH and TIMEOUT have written since they flushed: what their translation pages name may be
+//! erased. A recovery sees that the block was begun after the translation page was written, and makes the page a read
+//! error. Where it was not erased, the older content comes back. The content of another page never does: the host's
+//! read compares the page's key as well.
 
 mod recover;
 
@@ -20,10 +20,10 @@ pub(super) use recover::recover;
 
 use alloc::vec::Vec;
 
-/// What is to be flushed before a victim is released.
+/// The flushes that are due before a victim is released.
 #[derive(Clone, Debug)]
 pub(crate) struct FastRecovery {
-    /// Translation pages of what was moved out of victims and is not flushed.
+    /// Translation pages of the pages that were moved out of victims and are not flushed.
     moved: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl FastRecovery {
         }
     }
 
-    /// A translation page of what was moved.
+    /// A translation page of moved pages.
     pub(super) fn next(&self) -> Option<u32> {
         self.moved.last().copied()
     }
@@ -54,7 +54,7 @@ impl FastRecovery {
         self.moved.clear();
     }
 
-    /// What the list takes in RAM.
+    /// RAM of the list.
     pub(super) fn bytes(&self) -> u64 {
         self.moved.capacity() as u64 * 4
     }

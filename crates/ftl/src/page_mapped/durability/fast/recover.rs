@@ -1,9 +1,11 @@
-//! Recovery from translation pages alone: it synchronizes as others do (`synchronize/recover.rs`), and looks for no user
-//! page. The table is all that counts; `integrity.rs` has what is in it when.
+//! Recovery from translation pages alone: it synchronizes as others do (`synchronize/recover.rs`), without user pages.
 //!
-//! Of user blocks it reads the first spare area, which tells which entries name what has been erased since. Where a
-//! translation page does not say any more which one it was, those that may have been it are lost, all of their entries:
-//! user pages would bring back what was in flight at some cut, or not flushed, and has been shown to be gone.
+//! Only the table counts; `integrity.rs` says when which entries are in it.
+//!
+//! Of user blocks it reads the first spare area. That shows which entries name a page that has been erased since. A
+//! translation page may not say any more which one it was. Then those that may have been it are lost, with all of their
+//! entries. User pages cannot replace them. They would bring back data that were in flight at some cut, or not flushed,
+//! and have been shown to be gone.
 
 use super::FastRecovery;
 use crate::blocks::Spread;
@@ -31,14 +33,14 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.begin("global mapping directory");
     let mut translation = g.scan_translation(&mut drive);
     let mut found = FoundEntries::new(ScanFrom::NOTHING);
-    // What was written behind the first pages of blocks that were open.
+    // Pages behind the first ones of blocks that were open.
     let unseen = u64::from(drive.ftl.shape.open_blocks) * u64::from(geometry.pages_per_block());
     let (version, seq) = g.clocks();
     drive.ftl.blocks.begin_session(version + unseen, seq + unseen);
     g.keep_suspects(&mut translation, &mut found);
-    // Besides the newest version that is sure none but the newest two comes to count, sure or not: a version is programmed
-    // when all before it is on flash, copies that a recovery has made of the version before included. (Which user pages
-    // would tell.)
+    // Besides the newest version that is sure only the newest two come to count, sure or not. A version is programmed
+    // when all before it is on flash, copies that a recovery has made of the version before included. (User pages would
+    // show which counts.)
     let newest_but_one = |versions: &[u64]| versions.iter().rev().nth(1).copied().unwrap_or(0);
     let fallbacks = g.find_fallbacks(&mut drive, &translation, &found, newest_but_one);
 
@@ -52,8 +54,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.begin("copies of what may have been in flight");
     g.enter_translation_pages(&mut drive, &translation, &mut holding)?;
     match g.copy_suspects(&mut drive, &mut found, &mut holding) {
-        // So many blocks have grown bad that none is left: what is there can be read, and a read holds its key against
-        // it.
+        // So many blocks have grown bad that none is left: what is there can be read, and a read compares its key.
         Err(FtlError::Full { .. }) => drive.stop_writing(),
         copied => copied?,
     }

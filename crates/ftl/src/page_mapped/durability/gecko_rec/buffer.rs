@@ -1,4 +1,4 @@
-//! Step 4 of GeckoRec: what Gecko's buffer knew (GeckoFTL appendix C.2).
+//! Step 4 of GeckoRec: the entries of Gecko's buffer (GeckoFTL appendix C.2).
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::{ToldVersion, TranslationPages};
@@ -26,7 +26,8 @@ impl GeckoGathered {
         }
     }
 
-    /// That pages of Gecko are lost, if this recovery is the first to see it: before the blocks that told it are erased.
+    /// That pages of Gecko are lost, if this recovery is the first to see it: before the blocks with the evidence are
+    /// erased.
     pub(super) fn write_down_damage<N: Nand>(&self, drive: &mut GeckoDrive<'_, N>) -> Result<(), FtlError> {
         if !drive.ftl.validity.has_untold_damage() || !drive.keeps(Barrier::DamageWritten) {
             return Ok(());
@@ -35,7 +36,7 @@ impl GeckoGathered {
         drive.hear_news()
     }
 
-    /// Appendix C.2: the buffer is what it was, and more.
+    /// Appendix C.2: the buffer is as it was, and holds more.
     pub(super) fn write_down<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -64,8 +65,8 @@ impl GeckoGathered {
     }
 }
 
-/// What the synchronizations that made `version` out of the one at `before` replaced, as far as it is the same page still:
-/// by what its spare area reads as, the logical page, and since when it is stale. With what was read.
+/// The pages that the synchronizations replaced which made `version` out of the one at `before`, as far as each is the
+/// same page still. It goes by the spare area, the logical page, and since when it is stale. With the reading.
 pub(super) fn stale_by<N: Nand>(
     drive: &mut GeckoDrive<'_, N>,
     (part, before, version): (u32, Page, &ToldVersion),
@@ -73,7 +74,7 @@ pub(super) fn stale_by<N: Nand>(
 ) -> Vec<(Page, SpareRead)> {
     let mut read = |page| drive.read_translation_page(part, page);
     let (Some(older), Some(newer)) = (read(before), read(version.page)) else {
-        // Nobody can tell.
+        // There is no way to tell.
         drive.ftl.mapping.set_damaged();
         return Vec::new();
     };

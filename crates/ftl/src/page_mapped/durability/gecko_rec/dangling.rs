@@ -1,17 +1,17 @@
-//! Entries that name what is not there any more, because the page that took its place cannot be read (GeckoFTL takes no
-//! notice of flash that goes bad).
+//! Dangling entries: the page that they name is gone, and its successor cannot be read.
 //!
-//! Of an entry that was dirty only its page tells. Where that has gone bad, an older page of the logical page answers: the
-//! one that its translation page names, or an older one that the scan has met. But that page was stale: Gecko may know it,
-//! and its block may have been written anew. It would be a page of two owners, or be reported as stale once more when it
-//! is somebody else's. So what Gecko knows to be stale, or what stood in a block that was begun after the translation page
-//! was synchronized, is no page of an entry any more, and the entry becomes a read error. What Gecko has not heard of
-//! stays: nothing tells it from the newest page.
+//! GeckoFTL takes no notice of flash that goes bad. The newest page of a dirty entry is its only record. Where that
+//! page has gone bad, an older page of the logical page answers. It is the one that the translation page names, or an
+//! older one that the scan has met. But that page was stale: Gecko may have it so, and its block may have been written
+//! anew. It would be a page of two owners, or be reported as stale once more when it belongs to another. So two kinds
+//! of page are no page of an entry any more: those that are stale in Gecko, and those in a block that was begun after
+//! the translation page was synchronized. The entry becomes a read error. A page that is not yet stale in Gecko stays:
+//! nothing tells it from the newest page.
 //!
-//! This is looked for where a page in a block written lately cannot be read, Gecko does not know that page to be stale, no
-//! translation page names it, and since the page in front of it Gecko was written, or a block of user pages begun: all
-//! translation pages are read then. A page that a cut has just torn is hardly ever such a page, and from the next flush on
-//! Gecko knows that it is stale.
+//! All translation pages are read to look for such entries. The reason is a page in a block written lately that cannot
+//! be read, if three conditions hold. Gecko does not have that page as stale, and no translation page names it. And
+//! since the page in front of it Gecko was written, or a block of user pages begun. A page that a cut has just torn is
+//! hardly ever such a page, and from the next flush on it is stale in Gecko.
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;
@@ -21,7 +21,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Page};
 
-/// What is known of places that entries may name, page by page.
+/// The state of places that entries may name, page by page.
 pub(super) struct Places {
     /// By block: the seq of its first page where it holds user pages, 0 where it does not.
     user_since: Vec<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Whether what a translation page names that was synchronized then is that page no more.
+    /// Whether the page that a translation page names which was synchronized then is that page no more.
     pub(super) fn is_gone(&self, geometry: &Geometry, page: Page, synchronized: u64) -> bool {
         if !geometry.contains(page) {
             return true;
@@ -49,8 +49,8 @@ impl Places {
 }
 
 impl GeckoGathered {
-    /// Asks Gecko what it knows to be stale, but for blocks that were `erased` since it was told. One that has lost a page is
-    /// not believed.
+    /// Reads from Gecko which pages are stale, but for blocks that were `erased` since its last flush. A Gecko that has
+    /// lost a page is not believed.
     pub(super) fn look_at_places<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, erased: impl Fn(Block) -> bool) {
         let mut user_since = vec![0; drive.nand.geometry().blocks() as usize];
         for information in self.bid.user_since(drive, 0) {
@@ -66,8 +66,8 @@ impl GeckoGathered {
         self.places = Some(Places { user_since, stale });
     }
 
-    /// Finds entries that name what is gone. Where a page `has_gone_bad`, and no cut can have torn it, it is also looked
-    /// whether what they name has been made blank by an erase that was cut.
+    /// Finds entries that name a page that is gone. A page may have gone bad (`has_gone_bad`) that no cut can have
+    /// torn. Then entries are also checked for pages that an interrupted erase has made blank.
     pub(super) fn find_dangling<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

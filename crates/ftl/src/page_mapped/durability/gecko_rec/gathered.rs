@@ -1,4 +1,4 @@
-//! What GeckoRec gathers on its way.
+//! The findings of GeckoRec on its way.
 
 use super::dangling::Places;
 use super::lost::Lost;
@@ -11,35 +11,35 @@ use phelsuma_nand::{Block, Geometry, LogicalPage, Page};
 /// A drive with a demand-paged mapping and Logarithmic Gecko that is being mounted.
 pub(super) type GeckoDrive<'s, N> = Mount<'s, PagedMapping, LogarithmicGecko, N>;
 
-/// What is gathered on the way.
+/// The findings on the way.
 pub(super) struct GeckoGathered {
     pub(super) bid: BlocksInformation,
-    /// Metadata pages that may have been in flight, and are sound by now.
+    /// Suspect metadata pages that are sound by now.
     pub(super) suspect_metadata: Vec<FoundPage>,
     /// User pages that may have been.
     pub(super) suspects: Vec<Suspect>,
-    /// Pages that are stale, and that Gecko may not know to be.
+    /// Pages that are stale, and that may not be so in Gecko.
     pub(super) reports: Vec<Page>,
     /// Of these, the ones of which nothing can be read.
     pub(super) silent: Vec<Silent>,
     /// Others of which nothing can be read, in front of some that can.
     pub(super) unreadable: Vec<Silent>,
-    /// Where entries may name what is gone: what is known of places.
+    /// Where entries may dangle: the state of places.
     pub(super) places: Option<Places>,
     /// The logical pages of such entries, ascending.
     pub(super) dangling: Vec<LogicalPage>,
-    /// Blocks of user pages of which none is live, and Gecko does not know it yet.
+    /// Blocks of user pages of which none is live, which is not in Gecko yet.
     pub(super) freed: Vec<Block>,
     /// Translation pages that may have been, each with one that counts should it turn bad.
     pub(super) behind_suspects: Vec<(Page, Page)>,
-    /// Metadata pages that will be needed if those that may have been in flight turn bad before they are copied.
+    /// Metadata pages that will be needed if suspect ones turn bad before they are copied.
     pub(super) fallbacks: Vec<Page>,
     /// Older copies of pages, where the scan met a newer one.
     pub(super) older: Vec<FoundPage>,
     /// Where translation pages have gone bad that cannot say which ones they were.
     pub(super) lost: Option<Lost>,
     pub(super) scanned: u64,
-    /// Bytes of what the scan had in RAM.
+    /// RAM of the scan, in bytes.
     pub(super) scratch: usize,
 }
 
@@ -64,7 +64,7 @@ impl GeckoGathered {
         }
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     pub(super) fn bytes(&self) -> u64 {
         let founds = (self.older.capacity() + self.suspect_metadata.capacity()) * size_of::<FoundPage>();
         let pages = (self.reports.capacity() + self.fallbacks.capacity() + 2 * self.behind_suspects.capacity())

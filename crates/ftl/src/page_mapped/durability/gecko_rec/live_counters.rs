@@ -12,13 +12,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, LogicalPage, Nand, Page};
 
-/// Of a block: nothing in it was live when Gecko was last heard of.
+/// Of a block: nothing in it was live at the last report to Gecko.
 const FREE: u16 = u16::MAX;
 
 impl GeckoGathered {
-    /// Step 5: live pages by block, and with that the pool; the last flush had heard of everything up to `frozen`, and
-    /// Gecko's last page was programmed at `told_until`. Blocks of metadata that turn out to be empty, which must
-    /// not be erased before the copies of what may have been in flight are on flash.
+    /// Step 5: live pages by block, and with that the pool. The last flush covered everything up to `frozen`, and
+    /// Gecko's last page was programmed at `told_until`. It returns blocks of metadata that turn out to be empty. These
+    /// must not be erased before the copies of suspect pages are on flash.
     pub(super) fn count<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -32,8 +32,8 @@ impl GeckoGathered {
         let mut stale = self.ask_gecko(drive, &since, translation);
         let by_table = !drive.ftl.validity.is_believed();
         let named = self.look_up_silent(drive, translation);
-        // What took the place of another, if Gecko has heard of that or the other's block was written anew, is older than
-        // Gecko's last page or the block begun last.
+        // A page may have taken the place of another. If Gecko has that or the other's block was written anew, the page
+        // is older than Gecko's last page or the block begun last.
         let until = user.last().map_or(0, |information| information.first_seq).max(told_until);
         let took_a_place = |silent: &Silent| silent.after < until && named.binary_search(&silent.page).is_err();
         let any_dangling = self.silent.iter().chain(&self.unreadable).any(took_a_place);
@@ -63,8 +63,8 @@ impl GeckoGathered {
         all.filter(|information| information.first_seq > frozen).map(|information| information.block).collect()
     }
 
-    /// Of each block how many pages Gecko knows to be stale, and of what is to be reported what it knows already, but for
-    /// blocks that were begun `since` it was told: that is no news. Where it is not believed, the table tells.
+    /// Of each block how many pages are stale in Gecko. Reports of pages that Gecko has already are dropped. For blocks
+    /// that were begun `since` the last flush Gecko's entries are void. Where Gecko is not believed, the table decides.
     fn ask_gecko<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -112,8 +112,8 @@ impl GeckoGathered {
         named
     }
 
-    /// Blocks with live pages become candidates, the others go into the pool or wait. Blocks of metadata among them that
-    /// must not be erased yet.
+    /// Blocks with live pages become candidates, the others go into the pool or wait. Blocks of metadata among them
+    /// that must not be erased yet.
     fn enter_blocks<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -168,14 +168,14 @@ impl GeckoGathered {
                 drive.ftl.blocks.release(block);
             }
         }
-        // Free blocks need no reports, and may be written anew before Gecko would hear of them.
+        // Free blocks need no reports, and may be written anew before Gecko would get them.
         self.reports.retain(|page| drive.ftl.blocks.is_in_use(geometry.block_of(*page)));
         drive.ftl.blocks.counters.may_be_low = true;
         Ok(emptied)
     }
 
-    /// Of each block of user pages, how many of its pages nothing names: where pages of Gecko's are lost, erase flags went
-    /// with them, and neither what older runs say is stale nor what they say is free can be believed.
+    /// Of each block of user pages, how many of its pages nothing names. Where pages of Gecko's are lost, erase flags
+    /// went with them. Then neither the stale pages nor the free blocks of older runs can be believed.
     fn not_named<N: Nand>(&self, drive: &mut GeckoDrive<'_, N>, translation: &TranslationPages) -> Vec<u16> {
         let geometry = drive.geometry();
         let mut rest = vec![geometry.pages_per_block() as u16; geometry.blocks() as usize];
@@ -199,8 +199,8 @@ impl GeckoGathered {
         rest
     }
 
-    /// Tells Gecko of free blocks: the next recovery takes them for written otherwise. Those that were written anew it has
-    /// heard of.
+    /// Reports free blocks to Gecko: the next recovery takes them for written otherwise. Those that were written anew
+    /// were reported already.
     pub(super) fn tell_of_freed<N: Nand>(&self, drive: &mut GeckoDrive<'_, N>) -> Result<(), FtlError> {
         drive.hear_news()?;
         for block in &self.freed {

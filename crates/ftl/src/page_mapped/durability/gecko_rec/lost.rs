@@ -1,20 +1,20 @@
-//! What translation pages had learnt of which nothing can be read any more (GeckoFTL takes no notice of flash that goes
-//! bad).
+//! Updates of the mapping whose translation pages cannot be read any more.
 //!
-//! Where a page of a block of theirs does not say what it was, it may have been the newest version of any translation page
-//! of which no version is found that was programmed later: an older one would answer in its place. The second source is
-//! the spare areas of the user pages. All are read then, and of these translation pages it counts
-//! - of a logical page the newest copy that is younger than the version found, if Gecko does not know it to be stale;
-//! - what the version found names, if that has not been written anew since, and Gecko does not know it to be stale.
+//! GeckoFTL takes no notice of flash that goes bad. A page in a block of translation pages may not say what it was.
+//! Then it may have been the newest version of any translation page of which no version is found that was programmed
+//! later. An older one would answer in its place. The second source is the spare areas of the user pages. All are read
+//! then, and for these translation pages it counts
+//! - of a logical page the newest copy that is younger than the version found, if it is not stale in Gecko;
+//! - what the version found names, if that has not been written anew since, and is not stale in Gecko.
 //!
-//! So a trim is undone only if Gecko had not heard of it either. Those that come to something else than what was found are
-//! written anew, with what is known of their dirty entries, before the block is erased that tells of all this. They do
-//! not go through the cache: a translation page can have learnt more than that holds.
+//! So a trim is undone only if it had not reached Gecko either. Translation pages whose content changes by this are
+//! written anew, together with their dirty entries. The block with the evidence is not erased before. They do not go
+//! through the cache: a translation page can have more updates than that holds.
 //!
-//! What only the version that is gone named, and something newer has replaced, is stale, and Gecko is told of it. The
-//! power may fail before it has that on flash, and no later recovery would find out again. And where the version is gone
-//! that the last flush had heard of, nothing tells what the newer ones have made stale since. So the new version says
-//! that it stands for one that was lost, and from then on collections ask the mapping.
+//! What only the lost version named, and something newer has replaced, is stale, and is reported to Gecko. The power
+//! may fail before Gecko has that on flash, and no later recovery would find it again. And the lost version may be one
+//! that the last flush covered. Then there is no record of what the newer ones have made stale since. So the new
+//! version says that it stands for one that was lost, and from then on collections query the mapping.
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;
@@ -27,13 +27,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use phelsuma_nand::{Kind, LogicalPage, Nand, Page};
 
-/// What there is to know where translation pages are in doubt.
+/// The evidence where translation pages are in doubt.
 pub(super) struct Lost {
-    /// What has gone bad was programmed before this.
+    /// The bad pages were programmed before this.
     gone_bad: u64,
-    /// By logical page, of those translation pages: the newest user page that the version found does not know.
+    /// By logical page, of those translation pages: the newest user page that is not in the version found.
     learnt: BTreeMap<u32, FoundPage>,
-    /// What is stale by that, and may have been named by nothing but the version that is gone; with the translation page.
+    /// Pages that are stale by that, and that only the lost version may have named; with the translation page.
     reported: Vec<(Page, u32)>,
 }
 
@@ -42,7 +42,7 @@ impl Lost {
         Self { gone_bad, learnt: BTreeMap::new(), reported: Vec::new() }
     }
 
-    /// What has gone bad was programmed before this as well.
+    /// Those bad pages were programmed before this as well.
     pub(super) fn and_before(&mut self, gone_bad: u64) {
         self.gone_bad = self.gone_bad.max(gone_bad);
     }
@@ -70,7 +70,7 @@ impl Lost {
         }
     }
 
-    /// The pages that will be written into translation pages, if Gecko does not know them to be stale.
+    /// The pages that will be written into translation pages, if they are not stale in Gecko.
     pub(super) fn learnt_pages(&self) -> impl Iterator<Item = Page> + '_ {
         self.learnt.values().map(|found| found.page)
     }
@@ -83,7 +83,7 @@ impl Lost {
 }
 
 impl GeckoGathered {
-    /// Of the user pages that were written before `after` those that translation pages in doubt may have learnt of.
+    /// Of the user pages that were written before `after` those that may have been in translation pages in doubt.
     pub(super) fn scan_for_lost<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -101,7 +101,7 @@ impl GeckoGathered {
             }
             for found in pages {
                 let (spare, key) = (&found.spare, LogicalPage(found.spare.key));
-                // What is younger has been looked at.
+                // Younger pages have been looked at.
                 if spare.kind != Kind::User || key.0 >= drive.ftl.shape.logical_pages || spare.seq > after {
                     continue;
                 }
@@ -118,8 +118,8 @@ impl GeckoGathered {
         self.lost = Some(lost);
     }
 
-    /// Writes the translation pages anew that come to something else than what was found. What that makes stale Gecko is
-    /// told later: first of all it has to hear of erases.
+    /// Writes translation pages anew whose content differs from the version found. Pages that this makes stale are
+    /// reported to Gecko later: erases have to be reported first.
     pub(super) fn write_lost<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, Nand, Page};
 
 impl GeckoGathered {
-    /// The pages of a block of metadata that can be believed; the last one as well, if it may have been in flight.
+    /// The pages of a block of metadata that can be believed; the last one as well, if it is suspect.
     fn metadata_pages<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -68,8 +68,8 @@ impl GeckoGathered {
             self.suspect_metadata.extend(suspect);
         }
         translation.sort();
-        // What counts should they turn bad: nothing that is older than the newest that is sure. Were that held as well, a
-        // run of cuts would leave no block free.
+        // What counts should they turn bad: nothing that is older than the newest that is sure. Were that held as well,
+        // a run of cuts would leave no block free.
         let counts =
             |found: &FoundPage| translation.newest_of(found.spare.key).is_none_or(|sure| sure.is_before(found));
         for suspect in suspects.iter().filter(|suspect| counts(suspect)) {
@@ -81,11 +81,11 @@ impl GeckoGathered {
         }
         suspects.iter().for_each(|suspect| translation.note(suspect));
         translation.sort();
-        // Where all else is stale as well an erase may have been cut. Nothing tells the one from the other: then no
-        // entry comes to something else, but collections may ask the mapping from then on for no reason.
+        // Where all else is stale as well an erase may have been cut. The two cases look alike. Then no entry changes,
+        // but collections may query the mapping from then on for no reason.
         for (before, last) in gone_bad {
             self.lost.get_or_insert(Lost::new(before)).and_before(before);
-            // What tells of this.
+            // The evidence of this.
             self.fallbacks.push(last);
         }
         translation

@@ -1,11 +1,13 @@
-//! GeckoRec: checkpoints while the drive serves, and a recovery from what they bound (GeckoFTL section 4.3 and appendix C).
+//! GeckoRec: checkpoints while the drive serves, and a recovery from what they bound (GeckoFTL section 4.3 and appendix
+//! C).
 //!
-//! This is what it does while the drive serves. Blocks that are free are held until they may be erased, and the next flush
-//! of Logarithmic Gecko writes down for a recovery from where on to look.
+//! This file is its part while the drive serves. Free blocks are held until they may be erased. Each flush of
+//! Logarithmic Gecko writes down from where on a recovery has to scan.
 //!
-//! What only Gecko's buffer knows is lost when the power fails, and found again by holding old translation pages against
-//! newer ones. So a block of stale translation pages is held until the buffer is flushed. A block of stale user pages is
-//! held as well, until it is on flash that nothing in it is live: a recovery would have to take it for a written one.
+//! Entries that are in Gecko's buffer alone are lost when the power fails. A recovery finds them again by a comparison
+//! of old translation pages with newer ones. So a block of stale translation pages is held until the buffer is flushed.
+//! A block of stale user pages is held until it is on flash that nothing in it is live. Otherwise a recovery would have
+//! to take it for a written one.
 
 mod buffer;
 mod dangling;
@@ -33,14 +35,14 @@ const MARKS_MAX: u32 = 8;
 /// What GeckoRec keeps while the drive serves.
 #[derive(Clone, Debug)]
 pub(crate) struct GeckoRec {
-    /// With whether Gecko has heard of it.
+    /// With whether it was reported to Gecko.
     held: Vec<(Block, bool)>,
     held_max: usize,
     scan_from: ScanFrom,
-    /// While the drive is being mounted: what the flush before the power failed had frozen.
+    /// While the drive is being mounted: the moment that the flush before the power failed had frozen.
     frozen: Option<u64>,
-    /// While Gecko has not heard of all that a synchronization made stale: the seq before that. A flush in between must
-    /// not say that it has.
+    /// While the pages that a synchronization made stale are not all reported to Gecko: the seq before that. A flush in
+    /// between must not claim to cover them.
     reporting: Option<u64>,
     /// Since the last flush.
     synchronizations: u32,
@@ -65,23 +67,23 @@ impl GeckoRec {
         }
     }
 
-    /// A recovery begins to write. It scanned from there on, and the last flush had frozen that. What it flushes is to say
-    /// the same until Gecko is told of everything, and lets nothing go.
+    /// A recovery begins to write. It scanned from there on, and the last flush had frozen that. Its flushes are to say
+    /// the same until everything is reported to Gecko, and let nothing go.
     fn mounting(self, scan_from: ScanFrom, frozen: u64) -> Self {
         Self { scan_from, frozen: Some(frozen), ..self }
     }
 
-    /// The recovery has told Gecko of everything.
+    /// The recovery has reported everything to Gecko.
     pub(super) fn everything_is_told(&mut self) {
         debug_assert!(self.frozen.is_some(), "GeckoRec was not being mounted");
         self.frozen = None;
     }
 
-    /// Whether the buffer should be flushed although it is not full: blocks wait for it, or a recovery would have to look
-    /// back too far.
+    /// Whether the buffer should be flushed although it is not full: blocks wait for it, or a recovery would have to
+    /// look back too far.
     #[inline]
     pub(super) fn wants_checkpoint(&self, blocks: &Blocks) -> bool {
-        // A flush during a recovery would let nothing go, and be asked for again at once.
+        // A flush during a recovery would let nothing go, and be requested again at once.
         self.frozen.is_none()
             && (self.held.len() > self.held_max
                 || self.synchronizations >= self.synchronizations_max
@@ -106,7 +108,7 @@ impl GeckoRec {
         }
     }
 
-    /// Gecko is going to hear now that nothing in a block is live.
+    /// It will now be reported to Gecko that nothing in a block is live.
     pub(super) fn heard_of(&mut self, block: Block) {
         let held = self.held.iter_mut().find(|(held, _)| *held == block);
         debug_assert!(held.is_some(), "{block} was let go before Gecko has heard of it");
@@ -115,7 +117,7 @@ impl GeckoRec {
         }
     }
 
-    /// A translation page was synchronized as of `version`; what it made stale is to be reported.
+    /// A translation page was synchronized as of `version`; the pages that it made stale are to be reported.
     pub(super) fn synchronized(&mut self, version: u64) {
         self.synchronizations += 1;
         self.reporting = Some(self.reporting.unwrap_or(u64::MAX).min(version - 1));
@@ -133,7 +135,7 @@ impl GeckoRec {
         self.marks += 1;
     }
 
-    /// What a flush now is to say: what it has frozen, and from where on to scan.
+    /// The moments for a flush now: when it has frozen the buffer, and from where on to scan.
     pub(super) fn flush_marks(&self, blocks: &Blocks) -> (u64, ScanFrom) {
         let reporting = self.reporting.filter(|_| self.barriers.keeps(Barrier::FlushSaysWhatItHeard));
         let frozen = self.frozen.unwrap_or(blocks.clock.seq()).min(reporting.unwrap_or(u64::MAX));
@@ -142,7 +144,7 @@ impl GeckoRec {
         (frozen, scan_from)
     }
 
-    /// The buffer is on flash: what was held for it goes to the pool.
+    /// The buffer is on flash: blocks that were held for it go to the pool.
     pub(super) fn flushed(&mut self, blocks: &mut Blocks) {
         if self.frozen.is_some() {
             return;

@@ -1,18 +1,25 @@
 //! GeckoRec's recovery: of a demand-paged mapping with Logarithmic Gecko (GeckoFTL section 4.3 and appendix C).
 //!
-//! The paper's steps: 1 the blocks information directory; 2 the global mapping directory; 3 the run directories; 4 the
-//! buffer, as far as it tells of erases (C.2.1) and of synchronizations (C.2.2); 5 the counters of live pages; 6 the
-//! dirty entries of the mapping; 7 marks them as unsure; 8 goes on. Here 3 comes before 2, because the newest run tells
-//! which translation pages the buffer had not heard of, and 6 before 5, so that what is found to be stale is counted.
+//! The paper's steps:
+//! 1. the blocks information directory;
+//! 2. the global mapping directory;
+//! 3. the run directories;
+//! 4. the buffer, as far as it has erases (C.2.1) and synchronizations (C.2.2);
+//! 5. the counters of live pages;
+//! 6. the dirty entries of the mapping;
+//! 7. marks them as unsure;
+//! 8. goes on.
 //!
-//! Not as in the paper, each for the sake of data that would be lost or a drive that would get stuck:
-//! - How far to scan back is written in the newest run, not counted in pages: several cuts less than C writes apart
+//! Here 3 comes before 2, because the newest run shows which translation pages the buffer did not cover. And 6 comes
+//! before 5, so that pages found to be stale are counted.
+//!
+//! Not as in the paper, each because data would be lost or a drive would get stuck otherwise:
+//! - How far to scan back is written in the newest run, not counted in pages. Several cuts less than C writes apart
 //!   would let dirty entries outlive the count, and a block that is open for long would hide them.
-//! - Older copies of a logical page that the scan meets are reported as stale: those of entries that were cached were
-//!   known to the buffer alone.
-//! - Translation pages are held against what the last flush had heard of (`translation.rs`).
-//! - What may have been in flight is read in full, and copied to fresh pages before anything is reported that rests
-//!   on it.
+//! - Older copies of a logical page that the scan meets are reported as stale: those of cached entries were in the
+//!   buffer alone.
+//! - Translation pages are compared with those that the last flush covered (`translation.rs`).
+//! - Suspect pages are read in full, and copied to fresh pages before anything is reported that rests on them.
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;
@@ -75,13 +82,13 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     g.write(&mut drive, emptied, frozen, &translation, &user)?;
 
     let user = user.capacity() * size_of::<BlockInformation>();
-    // What is stale in each block takes two bytes.
+    // The stale pages of each block take a counter of two bytes.
     let scratch = g.bytes() + translation.bytes() + u64::from(geometry.blocks()) * 2 + user as u64;
     Ok(ftl.mounted(steps, scratch))
 }
 
 impl GeckoGathered {
-    /// Gecko takes its runs for its own: what the last flush had frozen, and from where on to scan.
+    /// Gecko takes its runs for its own: the moment that the last flush had frozen, and from where on to scan.
     fn restore_runs<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
         let geometry = drive.geometry();
         let (frozen, mut scan_from) = drive.validity(|gecko, io| gecko.restore(io, scan.clone()));
@@ -99,7 +106,8 @@ impl GeckoGathered {
         (frozen, scan_from)
     }
 
-    /// Writes what the drive is to go on with. `emptied` are blocks that must not be erased before the copies are on flash.
+    /// Writes the state that the drive is to go on with. `emptied` are blocks that must not be erased before the copies
+    /// are on flash.
     fn write<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -129,8 +137,8 @@ impl GeckoGathered {
 }
 
 impl<N: Nand> GeckoDrive<'_, N> {
-    /// How many user blocks hold the pages that a recovery usually looks at: those of the last 2 C updates, and of the marks
-    /// in between; and the blocks that were open.
+    /// How many user blocks hold the pages that a recovery usually looks at: those of the last 2 C updates, and of the
+    /// marks in between; and the blocks that were open.
     fn recent_blocks(&self) -> usize {
         let geometry = self.geometry();
         let pages = u64::from(self.ftl.mapping.cache_entries()) * 9 / 4;

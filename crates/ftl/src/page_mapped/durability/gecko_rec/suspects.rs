@@ -1,4 +1,4 @@
-//! What may have been in flight when the power failed: what is needed should it turn bad, and its copies.
+//! Suspect pages: their copies, and the pages that are needed should one turn bad.
 
 use super::buffer::stale_by;
 use super::gathered::{GeckoDrive, GeckoGathered};
@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
 
 impl GeckoGathered {
-    /// Of what may have been in flight keeps what still may, now that all pages written lately are known, and finds what
-    /// will be needed should that turn bad before it is copied.
+    /// Of the suspect pages keeps those that still are, now that all pages written lately have been found. Finds what
+    /// will be needed should one turn bad before it is copied.
     pub(super) fn find_fallbacks<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -33,8 +33,8 @@ impl GeckoGathered {
             let is_suspect = |page: &Page| self.suspect_metadata.iter().any(|found| found.page == *page);
             let behind = self.behind_suspects.iter().filter(|(suspect, _)| is_suspect(suspect));
             self.fallbacks.extend(behind.map(|(_, page)| *page));
-            // And what those name: a trim has made it stale. What else a synchronization made stale has a newer copy that
-            // the scan has met.
+            // And what those name: a trim has made it stale. What else a synchronization made stale has a newer copy
+            // that the scan has met.
             for (page, behind) in core::mem::take(&mut self.behind_suspects) {
                 let found = self.suspect_metadata.iter().find(|found| found.page == page);
                 let Some((part, version)) = found.and_then(|found| {
@@ -63,8 +63,8 @@ impl GeckoGathered {
             let sure = older().filter(|older| !suspects.contains(&older.page)).max_by_key(order);
             self.fallbacks.extend(sure.map(|older| older.page));
         }
-        // Of copies of one content the first and the last but one: the host may have been told that it is safe, and it is
-        // then, whatever became of the copies that recoveries made.
+        // Of copies of one content the first and the last but one. The host may have been told that it is safe, and it
+        // is then, whatever became of the copies that recoveries made.
         let mut all: Vec<FoundPage> = self.suspects.iter().map(|suspect| suspect.found).collect();
         all.extend(&self.suspect_metadata);
         let content = |found: &FoundPage| (found.spare.kind, found.spare.key, found.spare.version);
@@ -74,7 +74,7 @@ impl GeckoGathered {
         }
     }
 
-    /// What may have been in flight goes to fresh pages, before anything is written that rests on it.
+    /// Suspect pages go to fresh pages, before anything is written that rests on them.
     pub(super) fn copy_suspects<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

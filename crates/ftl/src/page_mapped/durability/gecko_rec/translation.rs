@@ -1,10 +1,11 @@
-//! The translation pages on flash: the directory's (GeckoFTL appendix C, step 2), and those that were replaced since
-//! Gecko's buffer was flushed last (appendix C.2.2).
+//! The translation pages on flash: the directory's, and those replaced since Gecko's buffer was flushed last.
 //!
-//! The paper holds a translation page against "the most recent previous version", and trusts that there is at most one
-//! synchronization between two flushes. There can be many: a read evicts a dirty entry. Here the newest version is held
-//! against the one that the flush had heard of. What a version in between named was a dirty entry when that was written,
-//! less than 2 C updates before the flush or later: the scan of the pages written last meets it.
+//! These are GeckoFTL appendix C, step 2, and appendix C.2.2.
+//!
+//! The paper compares a translation page with "the most recent previous version", and trusts that there is at most one
+//! synchronization between two flushes. There can be many: a read evicts a dirty entry. Here the newest version is
+//! compared with the one that the flush covered. What a version in between named was a dirty entry when that was
+//! written, less than 2 C updates before the flush or later. So the scan of the pages written last meets it.
 
 use crate::barriers::{Barrier, Barriers};
 use crate::medium::marks::SpareMarks;
@@ -19,7 +20,7 @@ pub(super) type ToldVersion = TranslationVersion<bool>;
 /// The versions of every translation page that matter.
 pub(super) struct TranslationPages {
     frozen: u64,
-    /// By translation page: the newest that the last flush had heard of.
+    /// By translation page: the newest that the last flush covered.
     before: Vec<Option<ToldVersion>>,
     /// The newest since: of which translation page, and the version.
     since: Vec<(u32, ToldVersion)>,
@@ -29,7 +30,7 @@ pub(super) struct TranslationPages {
 }
 
 impl TranslationPages {
-    /// Of a table of so many pages; the last flush had heard of everything up to `frozen`.
+    /// Of a table of so many pages; the last flush covered everything up to `frozen`.
     pub(super) fn new(translation_pages: u32, frozen: u64, has_erase_counts: bool, barriers: Barriers) -> Self {
         Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new(), has_erase_counts, barriers }
     }
@@ -87,14 +88,14 @@ impl TranslationPages {
         self.since.binary_search_by_key(&part, |(part, _)| *part).is_ok()
     }
 
-    /// What was synchronized since the last flush: the newest version, and the one that the flush had heard of, if there
-    /// was one.
+    /// The translation pages synchronized since the last flush: the newest version, and the one that the flush covered,
+    /// if there was one.
     pub(super) fn replaced(&self) -> impl Iterator<Item = (u32, Option<ToldVersion>, ToldVersion)> + '_ {
         self.since.iter().map(|(part, version)| (*part, self.before[*part as usize], *version))
     }
 
-    /// Of what was synchronized since the last flush those of which the version that it had heard of may have been one
-    /// that has gone bad, which was programmed before that moment.
+    /// Of the translation pages synchronized since the last flush, those whose version that it covered may have gone
+    /// bad. Such a version was programmed before that moment.
     pub(super) fn replaced_in_doubt(&self, gone_bad: u64) -> impl Iterator<Item = u32> + '_ {
         let may_have =
             move |before: &Option<ToldVersion>| before.is_none_or(|before| before.is_programmed_before(gone_bad));

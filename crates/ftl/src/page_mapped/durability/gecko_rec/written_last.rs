@@ -1,12 +1,12 @@
 //! Step 6 of GeckoRec: the entries of the user pages written last (GeckoFTL section 4.3).
 //!
-//! Pages are looked at in the reverse of the order in which they were programmed, though several blocks were open at a
-//! time: of each logical page the newest comes first. An older one is stale, and perhaps only Gecko's buffer knew. The
-//! newest is an entry that was dirty if it was written after its translation page was synchronized.
+//! Pages are visited in the reverse of the order in which they were programmed, though several blocks were open at a
+//! time. So of each logical page the newest comes first. An older one is stale, and perhaps only Gecko's buffer had it.
+//! The newest is an entry that was dirty if it was written after its translation page was synchronized.
 //!
-//! Otherwise the translation page knew of it, and where that was synchronized before the last flush of Gecko's buffer
-//! there is nothing to do: what was stale then was reported, and is on flash. Where it was synchronized since, it may
-//! know better, because of a trim, and only the buffer knew that the page is stale. The paper knows no trims.
+//! Otherwise the translation page has it or has overruled it. If that was synchronized before the last flush of Gecko's
+//! buffer there is nothing to do: pages that were stale then were reported, and are on flash. If it was synchronized
+//! since, a trim may have overruled the page, and only the buffer had it as stale. The paper has no trims.
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;
@@ -19,7 +19,7 @@ use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead};
 
-/// The pages that translation pages know which were synchronized since the last flush: by those, then by logical page.
+/// The pages that are in translation pages synchronized since the last flush: by those, then by logical page.
 type Settled = BTreeMap<(u32, LogicalPage), Page>;
 
 /// A block whose pages are yet to be looked at.
@@ -106,7 +106,8 @@ impl GeckoGathered {
                 LastPage::MayHaveBeenInFlight(data) => self.suspects.push(Suspect { found: last, data }),
             }
         }
-        // What was never written, or is torn, is not live; unless it has gone bad since, which is looked at later.
+        // A page that was never written, or is torn, is not live; unless it has gone bad since, which is looked at
+        // later.
         self.silent.extend(drive.silent_behind(block, pages.last()));
         let end = pages.last().map_or(0, |last| geometry.index_of(last.page) + 1);
         self.reports.extend((end..geometry.pages_per_block()).map(|index| geometry.page(block, index)));
@@ -166,7 +167,7 @@ impl GeckoGathered {
         Ok(())
     }
 
-    /// Whether the newest version of a translation page may have been in flight.
+    /// Whether the newest version of a translation page is suspect.
     fn is_suspect(&self, translation: &TranslationPages, part: u32) -> bool {
         translation.newest_of(part).is_some_and(|version| {
             let suspect = self.suspect_metadata.iter().find(|found| found.page == version.page);
@@ -174,8 +175,8 @@ impl GeckoGathered {
         })
     }
 
-    /// What translation pages that were synchronized since the last flush do not name any more. Should such a one turn bad,
-    /// it was not trimmed.
+    /// What translation pages that were synchronized since the last flush do not name any more. Should such a one turn
+    /// bad, it was not trimmed.
     fn report_what_was_trimmed<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,

@@ -1,4 +1,4 @@
-//! What the scan has found is entered: pages that may have been in flight, tombstones, and blocks.
+//! Entering the findings of the scan: suspect pages, tombstones, and blocks.
 
 use super::Drive;
 use super::page_scan::{PageScan, Uncertain, newer};
@@ -9,8 +9,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, SpareRead};
 
 impl<N: Nand> Drive<'_, N> {
-    /// Enters pages that may have been in flight, oldest first, over what is certain. The blocks of what they make
-    /// stale.
+    /// Enters suspect pages, oldest first, over what is certain. The blocks of the pages that they make stale.
     pub(super) fn enter_uncertain(&mut self, scan: &mut PageScan, uncertain: &[Uncertain]) -> Vec<Block> {
         debug_assert!(uncertain.is_sorted_by_key(|last| last.found.spare.seq), "they are not in program order");
         let mut held: Vec<Block> = Vec::new();
@@ -43,7 +42,7 @@ impl<N: Nand> Drive<'_, N> {
         held
     }
 
-    /// Unmaps what a region's tombstone page says was trimmed after it was written, and takes it for the region's
+    /// Unmaps the pages that a region's tombstone has as trimmed after they were written, and takes it for the region's
     /// newest. The blocks of the pages unmapped.
     pub(super) fn apply_tombstone(&mut self, tombstone: &FoundPage, bitmap: &[u8]) -> Vec<Block> {
         debug_assert_eq!(tombstone.spare.kind, Kind::Tombstone, "it is no tombstone page");
@@ -81,9 +80,9 @@ impl<N: Nand> Drive<'_, N> {
         dropped_from
     }
 
-    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, those
-    /// without a readable page first, but for those that must be held, which are given back. As long as there are pages of
-    /// trims, some of those without a readable page stay as they are (`blocks/blank.rs`).
+    /// Blocks with live pages become candidates, in the order of their first pages. All others go into the pool, those
+    /// without a readable page first. Those that must be held are given back instead. As long as there are tombstones,
+    /// some of those without a readable page stay as they are (`blocks/blank.rs`).
     pub(super) fn settle_blocks(&mut self, usable: &[Block], held: &[Block], scan: &PageScan) -> Vec<Block> {
         debug_assert!(held.is_sorted(), "what is held is looked up in no order");
         let mut order: Vec<Block> = usable.to_vec();

@@ -1,4 +1,4 @@
-//! Copies of what may have been in flight.
+//! Copies of suspect pages.
 
 use super::Drive;
 use super::page_scan::{PageScan, Uncertain};
@@ -14,8 +14,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand};
 
 impl<N: Nand> Drive<'_, N> {
-    /// Copies what may have been in flight, and what stands in part-filled blocks, and writes the tombstones that are
-    /// due.
+    /// Copies suspect pages, and the pages of part-filled blocks, and writes the tombstones that are due.
     ///
     /// # Errors
     /// No block is left.
@@ -32,9 +31,9 @@ impl<N: Nand> Drive<'_, N> {
             let mut copies: Vec<(FoundPage, Option<&Owned>)> = uncertain.chain(part_filled).collect();
             copies.retain(|(found, _)| self.is_newest(found));
             for (found, data) in &copies {
-                // Since the cut that may have met it, a recovery has come to its end and copied it, unless a recovery wrote
-                // it. Streams that sort pages leave many part-filled blocks, and each recovery that is cut would take one
-                // block more for a few of them.
+                // Since the cut that may have met it, a recovery has come to its end and copied it, unless a recovery
+                // wrote it. Streams that sort pages leave many part-filled blocks, and each recovery that is cut would
+                // take one block more for a few of them.
                 let is_sure = data.is_none() && found.spare.stream != RECOVERY_STREAM;
                 if is_sure && self.ftl.blocks.emergency() {
                     continue;

@@ -1,16 +1,17 @@
 //! Recovery by scanning: the spare area of every page is read, and the newest copy of each logical page wins.
 //!
-//! Newest is by version, then by program order. What a power cut met cannot be told from its spare area: a page may be
-//! torn where only the data's CRC knows, or read well now and fail later. Three rules deal with that:
+//! Newest is by version, then by program order. The spare area does not show which pages a power cut met. A page may be
+//! torn where only the data's CRC shows it, or read well now and fail later. Three rules deal with that:
 //!
 //! - **Only the last page of a block can be torn**, because no page is ever programmed behind one that a cut may have
 //!   met: blocks that were open stay as they are and become candidates for collection. So the last page of every block
-//!   is read in full, at every recovery, and believed only where its CRC fits; all others are sound.
-//! - **What may have been in flight is copied** to a fresh page before the host sees anything. That is the last pages
-//!   in program order, as many as the drive's clock lets be in flight; the last ones that no recovery wrote, because
-//!   the power may have failed again before they were copied; and, whatever their age, last pages of part-filled blocks
-//!   that are still the newest of their kind; where next to nothing is free, of these only what a recovery has written.
-//! - **What such a page makes stale is kept until the copy is safe**: should the page turn bad, it is what counts.
+//!   is read in full, at every recovery, and believed only where its CRC fits. All others are sound.
+//! - **Suspect pages are copied** to a fresh page before the host is served. These are the last pages in program order,
+//!   as many as the drive's clock lets be in flight. So are the last ones that no recovery wrote, because the power may
+//!   have failed again before they were copied. And so are, whatever their age, last pages of part-filled blocks that
+//!   are still the newest of their kind. Where next to nothing is free, of these only those that a recovery has written
+//!   are copied.
+//! - **What such a page makes stale is kept until the copy is safe**: should the page turn bad, that is what counts.
 
 mod apply;
 mod copies;
@@ -62,7 +63,7 @@ pub(super) fn recover_tree<V: BesideTree, N: Nand>(
 }
 
 impl<N: Nand> Drive<'_, N> {
-    /// Finds out where everything is, and copies what may have been in flight.
+    /// Finds out where everything is, and copies suspect pages.
     fn scan_and_copy(&mut self, usable: &[Block]) -> Result<(), FtlError> {
         self.begin("scan spare areas and last pages");
         let mut scan = PageScan::new(self);
@@ -98,7 +99,7 @@ impl<N: Nand> Drive<'_, N> {
         Ok(())
     }
 
-    /// What the scan takes in RAM.
+    /// RAM of the scan.
     fn scratch_bytes(&self) -> u64 {
         u64::from(self.ftl.blocks.geometry().blocks()) * 9
     }

@@ -1,4 +1,4 @@
-//! What the scan of spare areas gathers.
+//! The findings of the scan of spare areas.
 
 use super::Drive;
 use crate::barriers::Barrier;
@@ -11,7 +11,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Spare, SpareRead};
 
-/// The last page of a block that may have been in flight: read in full, and what it says is true.
+/// A suspect last page of a block: read in full, and what it says is true.
 pub(super) struct Uncertain {
     pub(super) found: FoundPage,
     /// Its data: it may have been the last time that it read well.
@@ -20,7 +20,7 @@ pub(super) struct Uncertain {
     part_filled: bool,
 }
 
-/// What the scan gathers besides the mapping.
+/// The findings of the scan besides the mapping.
 pub(super) struct PageScan {
     window: u64,
     pub(super) version_max: u64,
@@ -30,7 +30,7 @@ pub(super) struct PageScan {
     /// By block: seq of its first readable page (0 where none is), and whether it holds tombstones.
     pub(super) first_seq: Vec<u64>,
     pub(super) holds_tombstones: Vec<bool>,
-    /// Last pages that, as far as the scan has come, may have been in flight: at the most twice as many as can be.
+    /// Last pages that are suspect as far as the scan has come: at the most twice as many as can be.
     recent: Vec<Uncertain>,
     /// Last pages of part-filled blocks that cannot have been.
     pub(super) part_filled: Vec<FoundPage>,
@@ -64,7 +64,7 @@ impl PageScan {
     }
 
     /// Reads every spare area of `block`, and its last readable page in full. All pages are entered at once, but for a
-    /// last one that may have been in flight.
+    /// suspect last one.
     pub(super) fn block<N: Nand>(&mut self, drive: &mut Drive<'_, N>, block: Block) {
         let geometry = drive.geometry();
         let mut last: Option<FoundPage> = None;
@@ -113,7 +113,7 @@ impl PageScan {
         }
     }
 
-    /// The scan is over: what may have been in flight, oldest first.
+    /// The scan is over: the suspect pages, oldest first.
     pub(super) fn end<N: Nand>(&mut self, drive: &mut Drive<'_, N>) -> Vec<Uncertain> {
         self.settle(drive);
         let mut uncertain = core::mem::take(&mut self.recent);
@@ -134,17 +134,17 @@ impl PageScan {
         self.holds_tombstones[block.index()] |= spare.kind == Kind::Tombstone;
     }
 
-    /// Whether a page may have been in flight at the last power cut, or at one that met the recovery from an earlier
-    /// one: it is among the last that can have been in flight, of all pages or of those that no recovery wrote. Until
-    /// the scan is over, whether it may turn out to be.
+    /// Whether a page is suspect, from the last power cut or from one that met the recovery from an earlier one. It is
+    /// among the last that can have been in flight, of all pages or of those that no recovery wrote. Until the scan is
+    /// over, whether it may turn out to be.
     fn uncertain(&self, spare: &Spare) -> bool {
         let before = self.seq_max_before_recovery;
         spare.seq + self.window > self.seq_max || (spare.seq <= before && spare.seq + self.window > before)
     }
 
-    /// A page that is what it says: it wins its logical page, or its region, if it is the newest so far. What it is
-    /// newer than is read again rather than remembered: a version a logical page would double the mapping's RAM. The
-    /// block of the page that it makes stale, if any.
+    /// A page that has the content it says: it wins its logical page, or its region, if it is the newest so far. The
+    /// page that it is newer than is read again rather than remembered: a version a logical page would double the
+    /// mapping's RAM. The block of the page that it makes stale, if any.
     pub(super) fn enter<N: Nand>(&mut self, drive: &mut Drive<'_, N>, found: FoundPage) -> Option<Block> {
         let key = found.spare.key;
         match found.spare.kind {

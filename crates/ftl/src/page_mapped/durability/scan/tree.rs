@@ -1,13 +1,13 @@
-//! Writing a µ-Tree anew from what a scan has found.
+//! Writing a µ-Tree anew from the result of a scan.
 //!
-//! A recovery by scanning finds where each logical page is and which pages are live in a table and a bitmap, in RAM that it
-//! takes for itself while it lasts: four bytes a logical page, and a bit a physical one. Nothing of the tree that was is
-//! looked at. Its blocks hold nothing live, so they are free, and there is room for the new one: keys come in order, so its
-//! leaves are full, where those of the old one were at the most. A recovery that is cut while it writes the tree leaves
-//! nothing that the next one would have to know.
+//! A recovery by scanning finds where each logical page is and which pages are live. It takes RAM for a table and a
+//! bitmap while it lasts: four bytes a logical page, and a bit a physical one. Nothing of the old tree is read. Its
+//! blocks hold nothing live, so they are free, and there is room for the new one: keys come in order, so its leaves are
+//! full. Those of the old one were at most full. A recovery that is cut while it writes the tree leaves nothing that
+//! the next one needs.
 //!
-//! Where blocks have gone bad so fast that there is no room all the same, the table stays in RAM, which the ledger says, and
-//! the drive goes on with it until it comes up the next time.
+//! Where blocks have gone bad so fast that there is no room all the same, the table stays in RAM, which the ledger
+//! shows. The drive goes on with it until the next mount.
 
 use super::Drive;
 use crate::FtlError;
@@ -19,7 +19,7 @@ use crate::page_mapped::shared_tree::SharedTree;
 use crate::page_mapped::validity::{AnyValidity, BitmapCache, RamBitmap, Validity};
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Purpose};
 
-/// The parts that stand aside while a recovery finds out what is to be in the tree.
+/// The parts that stand aside while a recovery determines the content of the tree.
 pub(super) struct Aside {
     extents: MuMapping,
     /// None where validity is in RAM anyway.
@@ -75,7 +75,7 @@ impl Aside {
 const WRITE_PAGES_MIN: usize = 16;
 
 impl<N: Nand> Drive<'_, N> {
-    /// What the table, the bitmap and the write cache take in RAM.
+    /// RAM of the table, the bitmap and the write cache.
     pub(super) fn tree_bytes(&self) -> u64 {
         let geometry = self.geometry();
         let write_cache = WRITE_PAGES_MIN as u64 * u64::from(geometry.page_bytes());
@@ -99,7 +99,7 @@ impl<N: Nand> Drive<'_, N> {
             // The flash does nothing any more: so has the recovery come to nothing.
             Err(error) => return Err(error),
         }
-        // Of blocks that were erased meanwhile the tree says nothing yet, so the bitmap hears of it.
+        // The tree has nothing yet of blocks that were erased meanwhile, so they are reported to the bitmap.
         self.hear_news()?;
         Ok(Some(aside))
     }
@@ -116,7 +116,7 @@ impl<N: Nand> Drive<'_, N> {
         pages.div_ceil(u64::from(geometry.pages_per_block())) + 2
     }
 
-    /// Puts what the table and the bitmap say into the tree, and writes it; its write cache has `usual` pages from then on.
+    /// Puts the table and the bitmap into the tree, and writes it; its write cache has `usual` pages from then on.
     /// Tombstones are the extents' from then on.
     fn fill_tree(&mut self, aside: &mut Aside, usual: usize) -> Result<(), FtlError> {
         let geometry = self.geometry();
@@ -155,7 +155,7 @@ impl<N: Nand> Drive<'_, N> {
         });
         self.steps.count(io);
         if matches!(written, Err(TREE_UNREADABLE | FtlError::Full { .. })) {
-            // The table stays. What was written of the tree is nobody's.
+            // The table stays. The written pages of the tree belong to nothing.
             core::mem::swap(&mut extents.trims, &mut table.trims);
             let pages = extents.pages_of_tree(io);
             pages.into_iter().for_each(|page| io.drop_page(page));

@@ -1,4 +1,4 @@
-//! A recovery that reads the whole translation table: what it names is live (LazyFTL).
+//! A recovery that reads the whole translation table: pages that it names are live (LazyFTL).
 
 use super::found::FoundEntries;
 use super::gathered::{Gathered, PagedDrive};
@@ -11,7 +11,7 @@ use crate::page_mapped::validity::{RamBitmap, Validity};
 use alloc::vec::Vec;
 use phelsuma_nand::{Nand, Page};
 
-/// The translation table tells which pages are live, and a bitmap in RAM keeps it.
+/// The translation table decides which pages are live, and a bitmap in RAM keeps it.
 #[derive(Default)]
 pub(crate) struct LiveByTable;
 

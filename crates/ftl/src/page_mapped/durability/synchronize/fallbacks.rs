@@ -1,9 +1,10 @@
-//! What would count if the pages that may have been in flight turned bad, before they are copied.
+//! Fallbacks: what would count if the suspect pages turned bad, before they are copied.
 //!
-//! That is, by each version of a translation page that may come to count: what it names, or of a logical page the newest
-//! page that it does not know and that cannot have been in flight. Those versions are the newest of all, the newest that
-//! cannot have been in flight, and all since that may have been. And of copies of one content the first and the last but
-//! one: the host may have been told that it is safe, and it is then, whatever became of the copies that recoveries made.
+//! A fallback follows from each version of a translation page that may come to count. It is what that version names. Or
+//! it is the newest page of a logical page that is not in that version and is not suspect. These versions may come to
+//! count: the newest of all, the newest that is not suspect, and all suspect ones since. And of copies of one content
+//! the first and the last but one may. The host may have been told that it is safe, and it is then, whatever became of
+//! the copies that recoveries made.
 
 use super::found::FoundEntries;
 use super::gathered::{Gathered, PagedDrive};
@@ -19,8 +20,9 @@ use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
 type VersionAt = (Page, u64);
 
 impl<L: LiveBy> Gathered<L> {
-    /// The blocks that must not be erased before what may have been in flight is copied, ascending. Where the versions of a
-    /// translation page were synchronized at these moments, ascending, none older than `oldest` says comes to count.
+    /// The blocks that must not be erased before suspect pages are copied, ascending. `oldest` takes the moments at
+    /// which the versions of a translation page were synchronized, ascending. No version older than its result comes to
+    /// count.
     pub(crate) fn find_fallbacks<N: Nand>(
         &self,
         drive: &mut PagedDrive<'_, L::Store, N>,
@@ -40,7 +42,7 @@ impl<L: LiveBy> Gathered<L> {
             Kind::User => is_newest_of_users(copy),
             _ => is_newest(copy),
         });
-        // Of these translation pages the whole range may be another one without what was in flight.
+        // Of these translation pages the whole range may be different without the suspect pages.
         let mut parts: Vec<u32> =
             self.suspect_translation.iter().filter(|s| is_newest(s)).map(|s| s.spare.key).collect();
         let users = self.suspects.iter().map(|suspect| &suspect.found).filter(|s| is_newest_of_users(s));
@@ -72,8 +74,8 @@ impl<L: LiveBy> Gathered<L> {
         blocks
     }
 
-    /// The versions of a translation page that may come to count: the newest that is sure, or none where there is none, and
-    /// others.
+    /// The versions of a translation page that may come to count: the newest that is sure, or none where there is none,
+    /// and others.
     fn versions_that_may_count(
         &self,
         part: u32,
@@ -98,7 +100,7 @@ impl<L: LiveBy> Gathered<L> {
         core::iter::once(sure).chain(others).map(|version| (part, version)).collect()
     }
 
-    /// Of copies of one content that may have been in flight, one of which is the newest of its kind.
+    /// Of suspect copies of one content, one of which is the newest of its kind.
     fn first_and_last_but_one(&self, is_newest: impl Fn(&FoundPage) -> bool) -> Vec<Page> {
         let mut all: Vec<FoundPage> = self.suspects.iter().map(|suspect| suspect.found).collect();
         all.extend(&self.suspect_translation);

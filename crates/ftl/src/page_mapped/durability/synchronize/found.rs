@@ -1,4 +1,4 @@
-//! What the scan of user pages finds: the pages that it has met, and entries that no translation page knows.
+//! The result of the scan of user pages: the pages that it has met, and entries that no translation page has.
 
 use super::translation::Translation;
 use crate::barriers::{Barrier, Barriers};
@@ -11,7 +11,7 @@ use core::cmp::Reverse;
 use core::ops::Range;
 use phelsuma_nand::{LogicalPage, Page};
 
-/// A user page that the scan has met, and that its translation page may not know.
+/// A user page that the scan has met, and that may not be in its translation page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MetPage {
     pub(super) key: u32,
@@ -23,7 +23,7 @@ pub(crate) struct MetPage {
     pub(super) is_suspect: bool,
 }
 
-/// An entry that no translation page knows.
+/// An entry that is in no translation page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoundEntry {
     pub(super) key: u32,
@@ -48,7 +48,7 @@ pub(super) struct EntryGroup {
     pub(super) oldest: u64,
 }
 
-/// What the scan of user pages gathers.
+/// The findings of the scan of user pages.
 pub(crate) struct FoundEntries {
     pub(super) scan_from: ScanFrom,
     /// By logical page, the newest first.
@@ -60,19 +60,19 @@ pub(crate) struct FoundEntries {
 }
 
 impl FoundEntries {
-    /// Nothing is found yet of what was written from there on.
+    /// Nothing is found yet of the writes from there on.
     pub(crate) fn new(scan_from: ScanFrom) -> Self {
         Self { scan_from, candidates: Vec::new(), entries: Vec::new(), blocks: Vec::new() }
     }
 
-    /// Of the candidates these may have been in flight.
+    /// Of the candidates these are suspect.
     pub(super) fn suspect(&mut self, suspects: &[Suspect]) {
         for candidate in &mut self.candidates {
             candidate.is_suspect = suspects.iter().any(|suspect| suspect.found.page == candidate.page);
         }
     }
 
-    /// Keeps of the candidates of each logical page the newest, if its translation page does not know it.
+    /// Keeps of the candidates of each logical page the newest, if it is not in its translation page.
     pub(super) fn choose(&mut self, paged: &PagedMapping, translation: &Translation, barriers: Barriers) {
         let by_version = barriers.keeps(Barrier::VersionOrder);
         let resurrects = !barriers.keeps(Barrier::SynchronizedIsKnown);
@@ -112,7 +112,7 @@ impl FoundEntries {
         self.entries.binary_search_by_key(&key, |entry| entry.key).ok()
     }
 
-    /// Whether a page of this logical page was found that its translation page does not know.
+    /// Whether a page of this logical page was found that is not in its translation page.
     pub(super) fn knows(&self, key: u32) -> bool {
         self.entry(key).is_some()
     }
@@ -136,7 +136,7 @@ impl FoundEntries {
         self.entries.iter()
     }
 
-    /// Logical pages whose entries name what is gone, or that were found where they are not any more; ascending.
+    /// Logical pages whose entries dangle, or that were found where they are not any more; ascending.
     pub(crate) fn add_lost(&mut self, keys: &[u32]) {
         debug_assert!(keys.is_sorted_by(|a, b| a < b), "a logical page is lost twice");
         let oldest = self.scan_from.after + 1;

@@ -1,4 +1,4 @@
-//! What a recovery that synchronizes gathers on its way.
+//! The findings of a recovery that synchronizes, on its way.
 
 use super::found::FoundEntries;
 use super::live_by::LiveBy;
@@ -33,24 +33,25 @@ impl UserSince {
     }
 }
 
-/// What is gathered on the way.
+/// The findings on the way.
 pub(crate) struct Gathered<L> {
     pub(super) bid: BlocksInformation,
     /// All blocks of user pages.
     pub(super) user: Vec<BlockInformation>,
-    /// Translation pages that may have been in flight; their bytes are kept where the mapping reads them.
+    /// Suspect translation pages; their bytes are kept where the mapping reads them.
     pub(super) suspect_translation: Vec<FoundPage>,
     pub(super) suspects: Vec<Suspect>,
     /// Of the blocks of translation pages those that have room behind their last page.
     pub(super) part_filled: Vec<Block>,
     pub(super) user_since: UserSince,
-    /// Entries that name what is gone: read errors from now on.
+    /// Dangling entries: read errors from now on.
     pub(super) lost: Vec<u32>,
-    /// Translation pages have gone bad that cannot say which ones they were: programmed before this seq, the last of them.
+    /// Translation pages have gone bad that cannot say which ones they were: programmed before this seq, the last of
+    /// them.
     pub(crate) gone_bad: Option<u64>,
     /// In these blocks.
     pub(super) gone_bad_in: Vec<Block>,
-    /// What tells which pages are live.
+    /// The source for which pages are live.
     pub(super) live_by: L,
 }
 
@@ -82,7 +83,7 @@ impl<L: LiveBy> Gathered<L> {
         this
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     pub(super) fn bytes(&self) -> u64 {
         let suspects = self.suspects.capacity() * size_of::<Suspect>();
         let translation = self.suspect_translation.capacity() * size_of::<FoundPage>();
@@ -98,8 +99,8 @@ impl<L: LiveBy> Gathered<L> {
         (self.bid.version_max, self.bid.seq_max)
     }
 
-    /// The pages of a block that can be believed, in order; the data of the last one too, where it may have been in flight
-    /// as far as is known by now. Some earlier cut may have torn it, so it is read in full.
+    /// The pages of a block that can be believed, in order. The data of the last one are read in full where it may be
+    /// suspect so far: some earlier cut may have torn it.
     pub(super) fn pages_of<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, L::Store, N>,
@@ -149,7 +150,7 @@ impl<L: LiveBy> Gathered<L> {
         translation
     }
 
-    /// Every page is known by now that tells of another that it had completed.
+    /// By now all pages were found that prove another one complete.
     pub(crate) fn keep_suspects(&mut self, translation: &mut Translation, found: &mut FoundEntries) {
         let bid = &self.bid;
         self.suspects.retain(|suspect| bid.may_have_been_in_flight(&suspect.found.spare));
@@ -164,8 +165,8 @@ impl<L: LiveBy> Gathered<L> {
         });
     }
 
-    /// Blocks with live pages become candidates, in the order of their first pages; all others go into the pool, but for
-    /// those that the pages that may have been in flight need should they turn bad: those are given back.
+    /// Blocks with live pages become candidates, in the order of their first pages. All others go into the pool, but
+    /// for those that are needed should suspect pages turn bad: those are given back.
     pub(crate) fn settle_blocks<N: Nand>(
         &self,
         drive: &mut PagedDrive<'_, L::Store, N>,

@@ -1,4 +1,4 @@
-//! What tells a recovery that synchronizes which pages are live.
+//! The source from which a recovery that synchronizes takes which pages are live.
 
 use super::found::{FoundEntries, MetPage};
 use super::gathered::{Gathered, PagedDrive};
@@ -11,18 +11,18 @@ use crate::page_mapped::validity::{AnyValidity, Validity};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Page};
 
-/// What tells which pages are live, and what is gathered for it: the translation table alone, or a page validity log,
-/// which has to hear in turn of what it does not know.
+/// The source for which pages are live, and what is gathered for it. It is the translation table alone, or a page
+/// validity log, to which missing reports are made in turn.
 pub(crate) trait LiveBy: Default + Sized {
     type Store: Validity + Into<AnyValidity> + TryFrom<AnyValidity, Error = FtlError>;
 
     /// The step that finds out which pages are live.
     const READS: &'static str;
 
-    /// A recovery of a drive with these parts begins. What is kept for the scheme while it does.
+    /// A recovery of a drive with these parts begins. The state of the scheme while it does.
     fn begin(paged: &mut PagedMapping, store: &mut Self::Store) -> Survival;
 
-    /// Finds the store on flash. From where on it may not know all; nothing where it is not there.
+    /// Finds the store on flash. From where on it may be incomplete; nothing where it is not there.
     fn find<N: Nand>(_of: &mut Gathered<Self>, _drive: &mut PagedDrive<'_, Self::Store, N>) -> Option<ScanFrom> {
         None
     }
@@ -37,10 +37,10 @@ pub(crate) trait LiveBy: Default + Sized {
     ) {
     }
 
-    /// Every page is known by now that tells of another that it had completed.
+    /// By now all pages were found that prove another one complete.
     fn keep_suspects(&mut self, _bid: &BlocksInformation) {}
 
-    /// Leaves of these pages, which translation pages may have learnt of, those that are not known to be stale.
+    /// Leaves of these pages, which may have been in translation pages, those that are not known to be stale.
     fn leave_news<N: Nand>(
         _of: &Gathered<Self>,
         _drive: &mut PagedDrive<'_, Self::Store, N>,
@@ -48,7 +48,7 @@ pub(crate) trait LiveBy: Default + Sized {
     ) {
     }
 
-    /// Finds what was made stale since the store has heard of it.
+    /// Finds pages that became stale since the last report to the store.
     fn find_stale<N: Nand>(
         _of: &mut Gathered<Self>,
         _drive: &mut PagedDrive<'_, Self::Store, N>,
@@ -57,7 +57,7 @@ pub(crate) trait LiveBy: Default + Sized {
     ) {
     }
 
-    /// The pages of the store that would be needed without those that may have been in flight.
+    /// The pages of the store that would be needed without the suspect ones.
     fn without_suspects<N: Nand>(_of: &Gathered<Self>, _drive: &mut PagedDrive<'_, Self::Store, N>) -> Vec<Page> {
         Vec::new()
     }
@@ -70,7 +70,7 @@ pub(crate) trait LiveBy: Default + Sized {
         found: &FoundEntries,
     );
 
-    /// Blocks that must not be erased before the store has heard of what their pages say.
+    /// Blocks that must not be erased before what their pages say was reported to the store.
     fn keeps(&self, _block: Block) -> bool {
         false
     }
@@ -81,7 +81,7 @@ pub(crate) trait LiveBy: Default + Sized {
     /// The recovery begins to write.
     fn begin_telling<N: Nand>(_of: &mut Gathered<Self>, _drive: &mut PagedDrive<'_, Self::Store, N>) {}
 
-    /// Pages of the store that may have been in flight go to fresh ones.
+    /// Suspect pages of the store go to fresh ones.
     ///
     /// # Errors
     /// No block is left.
@@ -93,7 +93,7 @@ pub(crate) trait LiveBy: Default + Sized {
         Ok(())
     }
 
-    /// Tells the store what it does not know, once copies are safe; `kept` where blocks are held for it.
+    /// Makes the missing reports to the store, once copies are safe; `kept` where blocks are held for it.
     ///
     /// # Errors
     /// No block is left.
@@ -105,7 +105,7 @@ pub(crate) trait LiveBy: Default + Sized {
         Ok(())
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     fn bytes(&self) -> u64 {
         0
     }

@@ -1,8 +1,8 @@
-//! Synchronizing everything when the power is back (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them).
+//! Synchronizing everything at the mount (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 have them).
 //!
-//! While the drive serves, a mapping that limits its dirty entries writes into the spare area of each translation page from
-//! where on to scan (`mapping/paged/scan_mark.rs`). Where a bitmap in RAM tells what is live, that is all. A page validity
-//! log needs more (`young.rs`).
+//! While the drive serves, a mapping that limits its dirty entries marks from where on to scan. The mark is in the
+//! spare area of each translation page (`mapping/paged/scan_mark.rs`). With a bitmap of live pages in RAM that is all.
+//! A page validity log needs more (`young.rs`).
 
 mod by_log;
 mod by_table;
@@ -23,7 +23,7 @@ pub(super) use gathered::Gathered;
 pub(super) use recover::recover;
 pub(crate) use young::{YoungBlocks, young_blocks};
 
-/// What tells which pages are live, and what is kept for it while the drive serves.
+/// The source for which pages are live, and its state while the drive serves.
 #[derive(Clone, Debug)]
 pub(crate) enum Synchronizing {
     /// The translation table: it is read as a whole.

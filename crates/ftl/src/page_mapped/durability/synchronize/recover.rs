@@ -1,26 +1,27 @@
-//! Recovery that synchronizes everything before the drive goes on, and makes the bitmap anew from the translation table
-//! (LazyFTL as GeckoFTL sections 2, 5.3 and 6 take it).
+//! Recovery that synchronizes everything before the drive goes on, and makes the bitmap anew from the translation
+//! table.
 //!
-//! What makes it exact: a translation page is always written with all of its dirty entries, and its version is the moment
-//! of that in program order. A user page that was programmed later is not known to it, one that was programmed earlier
-//! is, or was stale by then. How far back there may be unknown ones, a mark in the spare area of the translation page
-//! synchronized last says (`mapping/paged/scan_mark.rs`): of all dirty entries, its own included, so that it holds
-//! for the one before should this one be torn.
+//! This is LazyFTL as GeckoFTL sections 2, 5.3 and 6 have it. Two facts make it exact. A translation page is always
+//! written with all of its dirty entries, and its version is the moment of that in program order. So a user page that
+//! was programmed later is not in it. One that was programmed earlier is, or was stale by then. The spare area of the
+//! translation page synchronized last has a mark (`mapping/paged/scan_mark.rs`): how far back there may be user pages
+//! that are in none. The mark is of all dirty entries, the page's own included, so that it holds for the page before
+//! should this one be torn.
 //!
-//! - **Nothing of the table is taken back.** Pages are looked for from the mark of a translation page that cannot have
-//!   been in flight, and what the state without the pages that may have been would need is not erased before those are
+//! - **Nothing of the table is taken back.** The scan begins at the mark of a translation page that cannot have been in
+//!   flight. The state without the suspect pages needs some blocks: these are not erased before the suspect pages are
 //!   copied (`fallbacks.rs`).
 //! - **A translation page may name a place that was erased since**: where the block's first page is newer than the
-//!   translation page, the place holds something else. What was live there was moved and is found; otherwise it was lost
-//!   in RAM, and is made a read error for good.
-//! - **The table is read before it is written.** So the live pages of all blocks are known when entries are
-//!   synchronized, and where next to nothing is free, blocks that earlier cuts left part-filled are gathered: each cut of
-//!   a recovery may leave one.
-//! - **A translation page that does not say any more which one it was** leaves an older version as the newest. What it had
-//!   learnt the spare areas of user pages tell: all of them are read then, and the block that says so is not erased before
-//!   the table is written. That a page was trimmed they do not tell: such a trim may be undone.
-//! - **Marks move on while entries are synchronized**, those with the oldest page first. A run of cuts that come sooner
-//!   than the drive synchronizes anything by itself does not add up to ever longer scans.
+//!   translation page, the place holds something else. A page that was live there was moved and is found. Otherwise it
+//!   was lost in RAM, and is made a read error for good.
+//! - **The table is read before it is written.** So the live pages of all blocks are counted when entries are
+//!   synchronized. Where next to nothing is free, blocks that earlier cuts left part-filled are gathered: each cut of a
+//!   recovery may leave one.
+//! - **A translation page that does not say any more which one it was** leaves an older version as the newest. Its
+//!   updates are in the spare areas of user pages. All of them are read then, and the block with the evidence is not
+//!   erased before the table is written. Spare areas do not show that a page was trimmed: such a trim may be undone.
+//! - **Marks move on while entries are synchronized**, those with the oldest page first. There may be a run of cuts
+//!   that come sooner than the drive synchronizes anything by itself. It does not add up to ever longer scans.
 
 use super::gathered::{Gathered, PagedDrive};
 use super::live_by::LiveBy;

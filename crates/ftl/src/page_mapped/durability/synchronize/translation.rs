@@ -31,7 +31,7 @@ impl Translation {
         debug_assert!(order(newest) >= order(sure), "the newest version is not the newest");
     }
 
-    /// A page that may have been in flight.
+    /// A suspect page.
     pub(super) fn note_suspect(&mut self, found: &FoundPage) {
         enter(&mut self.newest, found);
     }
@@ -49,13 +49,13 @@ impl Translation {
         self.newest_of(part).map(|version| (version.page, version.synchronized))
     }
 
-    /// Whether a translation page may have had a newer version than any that is found, if a page of one has gone bad that
-    /// was programmed before `gone_bad`.
+    /// Whether a translation page may have had a newer version than any that is found. That is possible if a page of
+    /// one has gone bad that was programmed before `gone_bad`.
     pub(super) fn is_in_doubt(&self, part: u32, gone_bad: u64) -> bool {
         self.sure_of(part).is_none_or(|version| version.seq < gone_bad)
     }
 
-    /// The same, where what may have been in flight and reads well counts.
+    /// The same, where suspect pages that read well count.
     pub(super) fn may_have_been_newer(&self, part: u32, gone_bad: u64) -> bool {
         self.newest_of(part).is_none_or(|version| version.seq < gone_bad)
     }
@@ -65,7 +65,7 @@ impl Translation {
         self.sure.get(part as usize).copied().flatten()
     }
 
-    /// From where on there may be pages that no translation page knows, though those that may have been in flight turn bad.
+    /// From where on there may be pages that are in no translation page, even if suspect pages turn bad.
     pub(crate) fn scan_from(&self) -> ScanFrom {
         let last = self.sure.iter().flatten().max_by_key(|version| version.order());
         last.map_or(ScanFrom::default(), |last| PagedMapping::scan_from(last.synchronized, last.says))

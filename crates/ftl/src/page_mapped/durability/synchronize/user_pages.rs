@@ -14,8 +14,8 @@ use core::cmp::Reverse;
 use phelsuma_nand::{Kind, LogicalPage, Nand, SpareRead};
 
 impl<L: LiveBy> Gathered<L> {
-    /// What translation pages have learnt of which nothing is left that can be read: all user pages of theirs that are
-    /// younger than what is left.
+    /// The updates of translation pages that cannot be read any more: all user pages of theirs that are younger than
+    /// what is left.
     pub(super) fn scan_for_lost<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, L::Store, N>,
@@ -31,7 +31,7 @@ impl<L: LiveBy> Gathered<L> {
             let Some(last) = pages.last().copied() else { continue };
             let mut is_news = false;
             for FoundPage { page, spare } in pages {
-                // What is younger has been looked at.
+                // Younger pages have been looked at.
                 if spare.kind != Kind::User
                     || spare.key >= drive.ftl.shape.logical_pages
                     || spare.seq > found.scan_from.after

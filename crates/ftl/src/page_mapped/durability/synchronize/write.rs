@@ -1,4 +1,4 @@
-//! What a recovery that synchronizes writes: copies of what may have been in flight, then translation pages.
+//! The writes of a recovery that synchronizes: copies of suspect pages, then translation pages.
 
 use super::found::FoundEntries;
 use super::gathered::{Gathered, PagedDrive};
@@ -34,8 +34,8 @@ impl<L: LiveBy> Gathered<L> {
         }
     }
 
-    /// The newest version of each translation page is the table's. Nothing rests on the nodes of a tree above them: every
-    /// recovery makes them anew.
+    /// The newest version of each translation page is the table's. Nothing rests on the nodes of a tree above them:
+    /// every recovery makes them anew.
     ///
     /// # Errors
     /// No block is left.
@@ -57,7 +57,7 @@ impl<L: LiveBy> Gathered<L> {
         Ok(())
     }
 
-    /// What may have been in flight goes to fresh pages, before anything is written that rests on it.
+    /// Suspect pages go to fresh pages, before anything is written that rests on them.
     ///
     /// # Errors
     /// No block is left.
@@ -89,13 +89,13 @@ impl<L: LiveBy> Gathered<L> {
         drive.hear_news()
     }
 
-    /// Entries that name what is gone are among what is to be synchronized.
+    /// Dangling entries are among those to be synchronized.
     pub(crate) fn add_lost(&mut self, found: &mut FoundEntries) {
         self.lost.sort_unstable();
         found.add_lost(&self.lost);
     }
 
-    /// Everything is on flash, so that these blocks need not be held any more. What the recovery took in RAM.
+    /// Everything is on flash, so that these blocks need not be held any more. The RAM of the recovery.
     pub(crate) fn end<N: Nand>(
         &self,
         drive: &mut PagedDrive<'_, L::Store, N>,
@@ -130,8 +130,8 @@ impl<V: Validity, N: Nand> PagedDrive<'_, V, N> {
         Ok(())
     }
 
-    /// Where next to nothing is free, moves what is live in the emptiest blocks of metadata together: cuts of
-    /// earlier recoveries leave part-filled ones.
+    /// Where next to nothing is free, gathers the live pages of the emptiest blocks of metadata: cuts of earlier
+    /// recoveries leave part-filled ones.
     ///
     /// # Errors
     /// No block is left.

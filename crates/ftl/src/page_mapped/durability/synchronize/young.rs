@@ -1,9 +1,9 @@
 //! User blocks that were written since the last flush of a page validity log.
 //!
-//! What only the log's buffer knows is lost when the power fails. But each user page says in its spare area which page it
-//! made stale, so a recovery finds that again in the pages written since the flush; and none of their blocks may be
-//! erased before the next one. GeckoFTL (section 5.3) says of IB-FTL that its recovery scans the log, and nothing of the
-//! entries that were not on flash yet.
+//! Entries that are in the log's buffer alone are lost when the power fails. But each user page says in its spare area
+//! which page it made stale. So a recovery finds the entries again in the pages written since the flush. None of their
+//! blocks may be erased before the next flush. GeckoFTL (section 5.3) says of IB-FTL that its recovery scans the log.
+//! It does not mention the entries that were not on flash yet.
 
 use crate::RamLedger;
 use crate::barriers::Barrier;
@@ -12,13 +12,13 @@ use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
 
-/// What is kept of user blocks while a page validity log has not heard of everything.
+/// The record of user blocks while reports to a page validity log are missing.
 #[derive(Clone, Debug)]
 pub(crate) struct YoungBlocks {
     /// Those that are closed, with the seq of the last program then.
     closed: Vec<(Block, u64)>,
     most: usize,
-    /// While the log has not heard of all that was made stale: from where on that is.
+    /// While reports of stale pages are missing: from where on they are.
     reporting: Option<ScanFrom>,
 }
 
@@ -43,13 +43,13 @@ impl YoungBlocks {
         self.closed.len() > self.most && self.reporting.is_none()
     }
 
-    /// What was programmed after `from` made pages stale of which the log is going to hear.
+    /// Programs after `from` made pages stale that will be reported to the log.
     #[inline]
     pub(crate) fn begin_reporting(&mut self, from: ScanFrom) {
         self.reporting.get_or_insert(from);
     }
 
-    /// It has heard of all.
+    /// All reports were made.
     #[inline]
     pub(crate) fn reported(&mut self) {
         self.reporting = None;

@@ -1,4 +1,4 @@
-//! Putting an extent into the tree: what it makes stale there is cut away (µ-FTL section 4.2.3).
+//! Putting an extent into the tree: extents that it makes stale there are cut away (µ-FTL section 4.2.3).
 
 use super::{EXTENT_PAGES_MAX, Extent, MuMapping};
 use crate::FtlError;
@@ -46,8 +46,8 @@ impl MuMapping {
         Ok(())
     }
 
-    /// Puts an extent into the tree. If it fails in the middle, what was written is put once more later: what was done of it
-    /// already does no harm, because what is cut away is stale.
+    /// Puts an extent into the tree. If it fails in the middle, the extent is put once more later. The part that was
+    /// done already does no harm, because what is cut away is stale.
     pub(super) fn put<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, new: Extent) -> Result<(), FtlError> {
         debug_assert!(new.end() <= self.logical_pages, "an extent reaches beyond the drive");
         debug_assert!(self.is_in_one_place(&new), "an extent is in two partitions, or in two blocks");
@@ -77,7 +77,7 @@ impl MuMapping {
             Some(front) => {
                 self.tally.merged += 1;
                 // Nothing, unless it takes another one's place. It goes first: behind an extent that reaches over it,
-                // what is stale would be found.
+                // stale places would be found.
                 self.remove(io, new.first)?;
                 self.insert(io, &Extent { pages: front.pages + new.pages, ..front })
             }

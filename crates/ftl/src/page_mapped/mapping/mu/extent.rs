@@ -10,8 +10,8 @@
 //! | | 31 | the part of a block: the block and which 32 pages of it |
 //! | its record | 32 | a bit for each page that is stale |
 //!
-//! Where a drive has more pages than 25 bits say (128 GiB of pages of 4 KiB), records have 40 bits and 33 of them are the
-//! page's (the paper's extension, section 4.2.1); keys stay as they are.
+//! A drive may have more pages than 25 bits can number (128 GiB of pages of 4 KiB). Then records have 40 bits and 33 of
+//! them are the page's (the paper's extension, section 4.2.1). Keys stay as they are.
 //!
 //! An extent lies in one block and one partition, and has up to 128 pages.
 
@@ -113,8 +113,8 @@ impl Extent {
         Some(Self { first, place: self.place_of(first)?, pages })
     }
 
-    /// Whether the page `key` at `to` goes on where it ends: it is the next one, in the same partition, and there it is the
-    /// next one of the same block; or both are trimmed, or lost.
+    /// Whether the page `key` at `to` goes on where it ends: it is the next one, in the same partition, and there it is
+    /// the next one of the same block; or both are trimmed, or lost.
     pub(crate) fn goes_on(&self, geometry: &Geometry, partition: u32, key: LogicalPage, to: Place) -> bool {
         let goes_on = match (self.place, to) {
             (Place::At(page), Place::At(to)) => {

@@ -31,8 +31,8 @@ impl<N: Nand> PageStore for Onlooker<'_, N> {
 }
 
 impl MuMapping {
-    /// The extents in the tree that name pages, in the order of these, up to where it cannot be read. What was written and is
-    /// not in it yet is not among them.
+    /// The extents in the tree that name pages, in the order of these, up to where it cannot be read. Extents that are
+    /// not in the tree yet are not among them.
     pub(crate) fn look<N: Nand>(&self, nand: &mut N, tree: &MuTree) -> Vec<ExtentLook> {
         let (mut tree, mut store) = (tree.clone(), Onlooker(nand));
         let mut looks = Vec::new();

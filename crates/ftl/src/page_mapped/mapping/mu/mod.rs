@@ -3,19 +3,19 @@
 //! The tree itself is the composition's: bitmap entries of the validity store may stand in it as well. It is lent with
 //! the flash ([`MetaIo::tree`]).
 //!
-//! - **A request is an extent for each block that it goes to.** Its pages are written one by one, and what was written and goes
-//!   on where the page before it ended gathers in RAM; the tree learns of it when the request is done, or with the next page
-//!   that is somewhere else. Until then what RAM says counts.
-//! - **Invalidation** cuts what is in the tree already: cases 0 to 3 of section 4.2.3 (`cut.rs`).
-//! - **Trimmed and lost pages** are extents as well, which the paper does not have. Tombstone pages, which make trims
+//! - **A request is an extent for each block that it goes to.** Its pages are written one by one. Pages that go on
+//!   where the page before them ended gather in RAM. The tree is updated when the request is done, or with the next
+//!   page that is elsewhere. Until then RAM counts.
+//! - **Invalidation** cuts extents that are in the tree already: cases 0 to 3 of section 4.2.3 (`cut.rs`).
+//! - **Trimmed and lost pages** are extents as well, which the paper does not have. Tombstones, which make trims
 //!   survive, are made of them as they are of a table in RAM.
 //!
-//! **Power cuts**, of which the paper says nothing: what is in the tree is in the spare areas of the pages of the host's as
-//! well, and in tombstone pages. So nothing in it has to be found again, no bitmap in it can be out of date, and its root
-//! may be in the write cache. A recovery scans the spare areas, as that of a table in RAM does, and writes a new tree from
-//! what it has found (`durability/scan/tree.rs`). A page of the tree that goes bad costs no data for the same reason: the drive
-//! comes up anew. (What a collection could not read, and the tree says is lost, is the exception, as of a table in RAM after a
-//! power cut: docs/LIMITATIONS.md.)
+//! **Power cuts**, which the paper does not mention: the content of the tree is in the spare areas of user pages as
+//! well, and in tombstones. So nothing in it has to be found again, and no bitmap in it can be out of date. Its root
+//! may be in the write cache. A recovery scans the spare areas, as that of a table in RAM does, and writes a new tree
+//! from them (`durability/scan/tree.rs`). A page of the tree that goes bad costs no data for the same reason: the drive
+//! mounts anew. (The exception is a page that a collection could not read and that the tree has as lost. The same
+//! exception holds for a table in RAM after a power cut: docs/LIMITATIONS.md.)
 
 mod cut;
 mod extent;
@@ -47,7 +47,7 @@ struct Tally {
     /// By case of section 4.2.3.
     cases: [u64; 4],
     tombstones_written: u64,
-    /// What is in the tree by length.
+    /// The extents in the tree by length.
     lengths: Lengths,
 }
 
@@ -70,12 +70,11 @@ pub(crate) struct MuMapping {
     tally: Tally,
 }
 
-/// The error of an operation that met a page of the tree which cannot be read: it is done once more when the drive has
-/// come up anew.
+/// The error of an operation that met an unreadable page of the tree: it is repeated when the drive has mounted anew.
 pub(crate) const TREE_UNREADABLE: FtlError = FtlError::Unsupported("a page of the µ-Tree cannot be read");
 
-/// A tree's error as one of the drive. A tree that is full has a page that is not what was written: it has room for what
-/// there can be ([`MuMapping::logical_pages_max`]).
+/// A tree's error as one of the drive. A full tree has a page with other content than was written: it has room for
+/// every possible entry ([`MuMapping::logical_pages_max`]).
 pub(crate) fn of_tree(error: TreeError<FtlError>) -> FtlError {
     match error {
         TreeError::Store(error) => error,
@@ -104,8 +103,8 @@ impl MuMapping {
         }
     }
 
-    /// How nodes lie in the pages of a drive of this shape, with records of so many bits, or where that is 0 of as many as it
-    /// takes to name a page.
+    /// How nodes lie in the pages of a drive of this shape, with records of so many bits. With 0 they have as many as
+    /// it takes to name a page.
     ///
     /// # Errors
     /// Pages are too small for nodes, or a page number does not fit records.
@@ -128,13 +127,13 @@ impl MuMapping {
         }
     }
 
-    /// Logical pages of a drive of this shape at the most: in the worst case each is an extent of its own, and the tree has
-    /// room for that however they came.
+    /// Logical pages of a drive of this shape at the most: in the worst case each is an extent of its own, and the tree
+    /// has room for that however they came.
     pub(crate) fn logical_pages_max(geometry: &Geometry, layout: Layout) -> u64 {
         layout.capacity().saturating_sub(entries_max(geometry, 0))
     }
 
-    /// What the tree says of it, or that it cannot be read.
+    /// The tree's entry for it, or that it cannot be read.
     fn ask<'a, N: Nand, R>(
         &mut self,
         io: &mut MetaIo<'a, N>,
@@ -145,19 +144,19 @@ impl MuMapping {
         answer
     }
 
-    /// What is in the tree at or before `key`.
+    /// The entry in the tree at or before `key`.
     fn floor<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> Result<Option<Extent>, FtlError> {
         let found = self.ask(io, |tree, io| tree.floor(io, key))?;
         Ok(found.and_then(|entry| self.records.extent(entry)))
     }
 
-    /// What is in the tree at or behind `key`.
+    /// The entry in the tree at or behind `key`.
     fn ceiling<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> Result<Option<Extent>, FtlError> {
         let found = self.ask(io, |tree, io| tree.ceiling(io, key))?;
         Ok(found.and_then(|entry| self.records.extent(entry)))
     }
 
-    /// Where `key` is, if RAM knows because it was just written.
+    /// Where `key` is, if RAM has it because it was just written.
     fn gathered(&self, key: LogicalPage) -> Option<Place> {
         let of = |extent: &Option<Extent>| extent.as_ref().and_then(|extent| extent.place_of(key.0));
         of(&self.growing).or_else(|| of(&self.grown))
@@ -237,7 +236,7 @@ impl MuMapping {
         Ok(())
     }
 
-    /// The tree learns of everything that was written.
+    /// Everything that was written goes into the tree.
     pub(crate) fn put_all<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         self.put_grown(io)?;
         if let Some(growing) = self.growing {
@@ -271,7 +270,7 @@ impl MuMapping {
         Ok(())
     }
 
-    /// Fills the bitmap with what the tree says of `region`; whether any page of it is trimmed.
+    /// Fills the bitmap with the trims of `region` in the tree; whether any page of it is trimmed.
     fn make_bitmap<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, region: u32) -> Result<bool, FtlError> {
         let pages = self.trims.pages_of(region);
         // An extent in it may begin before it.

@@ -1,8 +1,8 @@
 //! How much flash a µ-Tree of extents and bitmap entries can take, and how much it can program in a row.
 //!
-//! With a write cache of W pages an update that meets a page of it programs nothing. It is flushed when it is full; the leaf that
-//! is being changed is then as a rule changed once more. Without one, or with one of a single page, each update programs its
-//! path, and each node that it splits.
+//! With a write cache of W pages an update that meets a page of it programs nothing. The cache is flushed when it is
+//! full. The leaf that is being changed is then as a rule changed once more. Without a cache, or with one of a single
+//! page, each update programs its path, and each node that it splits.
 
 use super::{EXTENT_PAGES_MAX, MuMapping, PART_PAGES, entries_max, parts_of_block, regions};
 use crate::mu_tree::{HEIGHT_MAX, Layout};
@@ -18,8 +18,8 @@ fn gathers(write_pages: u32) -> bool {
 impl MuMapping {
     /// What it needs of the flash on a drive of so many logical pages, with so many pages of write cache.
     ///
-    /// A page that is moved is at the most three updates (the extent that it is cut out of falls into two), and may split a
-    /// leaf, and an inner node once in many times. Where updates gather, those are in one leaf, or two.
+    /// A page that is moved is at the most three updates (the extent that it is cut out of falls into two). It may
+    /// split a leaf, and an inner node once in many times. Where updates gather, those are in one leaf, or two.
     pub(crate) fn needs(geometry: &Geometry, layout: Layout, logical_pages: u32, write_pages: u32) -> Needs {
         let trims = u64::from(regions(geometry, logical_pages));
         let pages = layout.pages_max(entries_max(geometry, logical_pages));
@@ -30,12 +30,12 @@ impl MuMapping {
     }
 }
 
-/// What bitmap entries need besides, of which so many invalid extents are gathered in RAM: their room in the tree is in
-/// [`MuMapping::needs`].
+/// The needs of bitmap entries besides, of which so many invalid extents are gathered in RAM. Their room in the tree is
+/// in [`MuMapping::needs`].
 ///
-/// All that has gathered may go to the tree during one collection, and of a cache that is smaller than a block every page that
-/// becomes stale meanwhile. Two updates remove those of a part of the block that is erased: a leaf may be merged with the one
-/// beside it.
+/// All that has gathered may go to the tree during one collection. So may, of a cache that is smaller than a block,
+/// every page that becomes stale meanwhile. Two updates remove those of a part of the block that is erased: a leaf may
+/// be merged with the one beside it.
 pub(crate) fn bitmap_needs(geometry: &Geometry, layout: Layout, entries_max: u32, write_pages: u32) -> Needs {
     let parts_of_block = u64::from(parts_of_block(geometry));
     let parts = u64::from(geometry.blocks()) * parts_of_block;
@@ -89,8 +89,8 @@ mod tests {
             Self { nand, ftl, logical_pages, gathers: super::gathers(write_pages), random: 1 }
         }
 
-        /// Programs of metadata so far. Those that only move a page are not what the bounds are about; in a write cache
-        /// they are programmed with the others, some time.
+        /// Programs of metadata so far. The bounds are not about those that only move a page; in a write cache they are
+        /// programmed with the others, some time.
         fn programs(&self) -> u64 {
             let of = |purpose| self.nand.stats().of(purpose).programs;
             let moved = if self.gathers { 0 } else { self.ftl.tally.metadata_pages_moved };
@@ -120,7 +120,7 @@ mod tests {
             let mut look = |drive: &mut Drive, does: &dyn Fn(&mut Drive)| {
                 let (collections, before) = (drive.ftl.tally.collections, drive.programs());
                 does(drive);
-                // What is not a collection may come to as much as one.
+                // Other operations than a collection may come to as much as one.
                 let times = (drive.ftl.tally.collections - collections).max(1);
                 let programs = drive.programs() - before;
                 assert!(programs <= times * stated, "{name}: {programs} in {times}, {stated} are stated");

@@ -1,4 +1,4 @@
-//! What the composition asks of extents in a µ-Tree.
+//! The mapping's interface to the composition, for extents in a µ-Tree.
 
 use super::lengths::Lengths;
 use super::{Extent, MuMapping, PENDING_MAX, TREE_UNREADABLE};
@@ -31,7 +31,7 @@ impl Mapping for MuMapping {
         self.gathered(key)
     }
 
-    /// Finds out where `key` is, and has the tree know what cannot grow with it.
+    /// Finds where `key` is. An extent that cannot grow with it goes into the tree.
     fn prepare<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -74,7 +74,7 @@ impl Mapping for MuMapping {
         self.enter(key, place);
     }
 
-    /// What it makes stale it has told at once.
+    /// Pages that it makes stale were reported at once.
     #[inline]
     fn judge(&mut self, _key: LogicalPage, _page: Page) -> Judgement {
         Judgement::Live
@@ -98,8 +98,8 @@ impl Mapping for MuMapping {
         in_ram.filter_map(|extent| holds(extent).map(|index| LogicalPage(extent.first + index))).next()
     }
 
-    /// As [`RamMapping::trim_reach`](super::RamMapping::trim_reach), and no more updates of the tree at a time than a collection
-    /// makes.
+    /// As [`RamMapping::trim_reach`](super::RamMapping::trim_reach), and no more updates of the tree at a time than a
+    /// collection makes.
     fn trim_reach(&self, key: LogicalPage) -> u32 {
         let end = self.trims.pages_of(self.trims.region_of(key)).end;
         (end - key.0).min(trim_reach(&self.geometry)).min(self.geometry.pages_per_block())
@@ -171,7 +171,7 @@ impl Mapping for MuMapping {
         self.damaged
     }
 
-    /// Moves what is live in a victim: tombstone pages are written anew, and leaves of the tree with their paths.
+    /// Moves the live pages of a victim: tombstones are written anew, and leaves of the tree with their paths.
     fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
         self.put_all(io)?;
         io.barrier(Barrier::TombstonesAfterRewrites);

@@ -31,7 +31,7 @@ impl Slot {
 #[derive(Clone, Copy)]
 struct Entry {
     key: u32,
-    /// What the mapping says: a physical page, or one of the table's marks.
+    /// The mapping of it: a physical page, or one of the table's marks.
     value: u32,
     newer: u32,
     older: u32,
@@ -45,7 +45,8 @@ struct Entry {
 pub(super) struct MappingCache {
     entries: Vec<Entry>,
     capacity: u32,
-    /// With what a recovery may find: as many as there can ever be. The vector does not know: a copy of it has less.
+    /// With the entries that a recovery may find: as many as there can ever be. The vector's capacity does not show it:
+    /// a copy of it has less.
     room: u32,
     table: HashTable<u32>,
     newest: u32,
@@ -90,7 +91,7 @@ impl MappingCache {
         self.room
     }
 
-    /// How many of its entries translation pages do not know of.
+    /// How many of its entries are not in translation pages.
     pub(super) fn dirty_count(&self) -> u32 {
         self.dirty_count
     }
@@ -328,7 +329,7 @@ impl MappingCache {
         self.link_newest(at);
     }
 
-    /// What the translation page says of the entry is out of date from now on.
+    /// The translation page's entry is out of date from now on.
     #[inline]
     pub(super) fn set_dirty(&mut self, slot: Slot, value: u32) {
         let entry = &mut self.entries[slot.0 as usize];
@@ -358,7 +359,7 @@ impl MappingCache {
         core::iter::successors(first, move |at| slot(self.entries[at.0 as usize].dirty_next))
     }
 
-    /// A translation page knows of all of its entries now. How many it did not know of.
+    /// All of its entries are in a translation page now. How many were not.
     #[inline]
     pub(super) fn clean(&mut self, translation_page: u32) -> u32 {
         let mut at = core::mem::replace(&mut self.dirty[translation_page as usize], NONE);

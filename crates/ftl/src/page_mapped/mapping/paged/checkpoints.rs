@@ -1,11 +1,11 @@
-//! Checkpoints: what bounds how far back a recovery must look for entries that no translation page knows (GeckoFTL
-//! section 4.3).
+//! Checkpoints: they bound how far back a recovery must look for entries that no translation page has (GeckoFTL section
+//! 4.3).
 //!
-//! The paper puts a symbol into the queue of recently used entries, once every C updates, and synchronizes what it
-//! finds behind the last one. A read moves an entry of old before the symbol, so that it is never found. Here a hand
-//! goes round the cache by one entry an update, and synchronizes the entry that it finds dirty and not updated since it
-//! came by last: whatever was updated more than 2 C updates ago is in its translation page, and no host write has to
-//! wait for a whole checkpoint. Where the moment of 2 C updates ago lies in program order is known by marks.
+//! Once every C updates the paper puts a symbol into the queue of recently used entries. It synchronizes the entries
+//! that it finds behind the last symbol. A read moves an old entry before the symbol, so that it is never found. Here a
+//! hand goes round the cache by one entry an update. It synchronizes an entry that is dirty and was not updated since
+//! it came by last. So every entry that was updated more than 2 C updates ago is in its translation page. No host write
+//! has to wait for a whole checkpoint. Marks record where the moment of 2 C updates ago lies in program order.
 
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
@@ -27,7 +27,7 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Of a cache of `capacity` entries; what was written after `scan_from` may be in no translation page.
+    /// Of a cache of `capacity` entries; writes after `scan_from` may be in no translation page.
     pub(super) fn new(capacity: u32, scan_from: ScanFrom) -> Self {
         let interval = capacity.div_ceil(MARKS_PER_TURN);
         let mut marks = VecDeque::with_capacity(MARKS + 1);

@@ -1,17 +1,18 @@
-//! The dirty queue: bounds how many entries are dirty, and for how long (LazyFTL as GeckoFTL sections 2, 5.3 and 6 take
+//! The dirty queue: bounds how many entries are dirty, and for how long (LazyFTL as GeckoFTL sections 2, 5.3 and 6 have
 //! it).
 //!
-//! A ring of 2 D slots of the cache in order of update, where D is how many entries may be dirty. Each entry knows its
-//! latest place in it; earlier ones are skipped when their turn comes. Where D entries are dirty, the one updated longest
-//! ago is synchronized before there is another. So it is where the ring is full, which bounds the age of a dirty entry
-//! to 2 D updates: LazyFTL's entries have no such bound, and a few that are written over and over would never be
-//! synchronized. A read moves nothing in the ring, so the bound is exact. And the oldest entry is synchronized where no
-//! translation page was written for 2 D updates: what a recovery has to scan is known from the newest of those alone.
+//! It is a ring of 2 D slots of the cache in order of update, where D is how many entries may be dirty. Each entry has
+//! its latest place in it; earlier ones are skipped when their turn comes. Where D entries are dirty, the one updated
+//! longest ago is synchronized before there is another. The same happens where the ring is full, which bounds the age
+//! of a dirty entry to 2 D updates. LazyFTL's entries have no such bound. A few that are written over and over would
+//! never be synchronized. A read moves nothing in the ring, so the bound is exact. And the oldest entry is synchronized
+//! where no translation page was written for 2 D updates: only the newest of those pages show how far a recovery has to
+//! scan.
 //!
 //! With an entry that must go, LazyFTL synchronizes all others whose pages lie in the same block, and scans the cache
-//! for them. Here a cursor follows the ring behind the entry that went, some places and at the most one synchronization
-//! an update, and one block at a time: no host write waits for a whole block, and each update makes room for its own
-//! entry all the same. What leaves the dirty entries while a cursor is under way starts none.
+//! for them. Here a cursor follows the ring behind the entry that went. It takes some places and at most one
+//! synchronization an update, and one block at a time. So no host write waits for a whole block, and each update makes
+//! room for its own entry all the same. Entries that become clean while a cursor is under way start none.
 //!
 //! Marks say where in program order the updates stand that are still in the ring.
 
@@ -36,9 +37,9 @@ fn most_dirty(limit: DirtyLimit, cache_entries: u32) -> u32 {
     ((u64::from(cache_entries) * u64::from(limit.percent) / 100) as u32).max(1)
 }
 
-/// Programs during one collection, besides one for each page moved: each page that is moved may have the oldest entry
-/// synchronized, and one of its block; and a power cut may leave as many translation pages to a recovery as there can be
-/// dirty entries.
+/// Programs during one collection, besides one for each page moved. Each page that is moved may have the oldest entry
+/// synchronized, and one of its block. And a power cut may leave as many translation pages to a recovery as there can
+/// be dirty entries.
 pub(super) fn programs(limit: DirtyLimit, power: PowerPart, block: u64, entries: u32, translation_pages: u64) -> u64 {
     let of_updates = match limit {
         DirtyLimit::DEFAULT if power != PowerPart::Synchronize => 0,
@@ -74,7 +75,7 @@ pub(super) struct DirtyQueue {
     /// The number of the next update, and of the oldest in the ring.
     next: u64,
     oldest: u64,
-    /// What was written before the mark's update; the first is of the oldest in the ring, or one before.
+    /// The writes before the mark's update; the first is of the oldest in the ring, or one before.
     marks: VecDeque<(u64, ScanFrom)>,
     marks_interval: u64,
     /// The update that came after the last mark was written down.
@@ -171,7 +172,7 @@ impl DirtyQueue {
         self.marks.back().is_none_or(|(update, _)| self.next >= update + self.marks_interval)
     }
 
-    /// What is written from now on belongs to the update that is coming, or to a later one.
+    /// Writes from now on belong to the update that is coming, or to a later one.
     pub(super) fn mark(&mut self, now: ScanFrom) {
         self.drop_marks();
         let rises = |(update, mark): &(u64, ScanFrom)| *update <= self.next && mark.after <= now.after;
@@ -185,7 +186,8 @@ impl DirtyQueue {
         }
     }
 
-    /// From where on a recovery has to scan for all entries that are dirty now; `now` where none is. To be written down.
+    /// From where on a recovery has to scan for all entries that are dirty now; `now` where none is. To be written
+    /// down.
     pub(super) fn scan_from(&mut self, cache: &MappingCache, now: ScanFrom) -> ScanFrom {
         self.written_down = self.next;
         if self.oldest(cache).is_none() {

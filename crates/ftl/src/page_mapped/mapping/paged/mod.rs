@@ -1,14 +1,13 @@
 //! The demand-paged mapping: translation pages on flash, a directory of them and a cache of entries in RAM.
 //!
 //! Follows DFTL as GeckoFTL sections 2 and 4 describe it. A *translation page* holds the entries of consecutive logical
-//! pages, four bytes each. The *global mapping directory* (GMD), or a B+-tree of which the root alone is in RAM
-//! (`tree.rs`), says where each translation page is. The cache holds
-//! entries as they are used; those that a translation page does not know yet are dirty. When the entry used longest ago
-//! must go and is dirty, its translation page is *synchronized*: read, brought up to date with all of its dirty
-//! entries, and written anew.
+//! pages, four bytes each. The *global mapping directory* (GMD) says where each translation page is. A B+-tree of which
+//! the root alone is in RAM can take its place (`tree.rs`). The cache holds entries as they are used. An entry that is
+//! newer than its translation page is dirty. When the entry used longest ago must go and is dirty, its translation page
+//! is *synchronized*: read, brought up to date with all of its dirty entries, and written anew.
 //!
-//! Which before-image a host write makes stale is known at once where the entry is cached. Where it is not,
-//! [`OnMiss::Fetch`] reads the translation page for it, and [`OnMiss::Lazy`] leaves it to the next synchronization and
+//! Where the entry is cached, the before-image that a host write makes stale is found at once. Where it is not,
+//! [`OnMiss::Fetch`] reads the translation page for it. [`OnMiss::Lazy`] leaves it to the next synchronization and
 //! marks the entry: there is an unidentified invalid page (UIP, section 4.1).
 //!
 //! Not as the paper says, because pages would be lost (found by trying its rules):
@@ -55,7 +54,7 @@ pub(crate) struct PagedMapping {
     table: TranslationTable,
     cache: MappingCache,
     on_miss: OnMiss,
-    /// A lazy mapping fetches entries for host writes all the same: placement asks what they make stale.
+    /// A lazy mapping fetches entries for host writes all the same: placement needs the pages that they make stale.
     fetches_for_placement: bool,
     barriers: Barriers,
     /// What bounds a recovery's scan, where there is one to come.
@@ -65,9 +64,9 @@ pub(crate) struct PagedMapping {
     says: Says,
     /// Entries of trimmed pages name the page that was: a recovery is to find out that it is stale.
     names_trimmed: bool,
-    /// A translation page could not be read: what it said of stale pages is lost, and only the table tells what is
-    /// live. It stays so: validity takes pages that only the lost translation page named for live until their blocks
-    /// are collected, however often the translation page is written anew meanwhile.
+    /// A translation page could not be read: its record of stale pages is lost, and only the table shows which pages
+    /// are live. It stays so. Validity takes pages that only the lost translation page named for live until their
+    /// blocks are collected, however often the translation page is written anew meanwhile.
     damaged: bool,
     /// The translation page being changed.
     page: Vec<u8>,
@@ -79,7 +78,7 @@ pub(crate) struct PagedMapping {
 /// Translation pages that are fetched together from the host's memory.
 const WARM: usize = 48;
 
-/// What the mapping counts.
+/// Counters of the mapping.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     hits: u64,
@@ -147,10 +146,10 @@ impl PagedMapping {
 
     /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
     ///
-    /// Each page that a collection moves may evict an entry, and so synchronize a translation page, and the hand of the
-    /// checkpoints may find another, or the dirty queue two. Each entry of a lazy mapping may have a before-image that
-    /// nobody knows of. A battery pays for as many translation pages as can
-    /// have dirty entries, and a recovery that synchronizes writes as many.
+    /// Each page that a collection moves may evict an entry, and so synchronize a translation page. The hand of the
+    /// checkpoints may find another, or the dirty queue two. Each entry of a lazy mapping may have an unidentified
+    /// before-image. A battery pays for as many translation pages as can have dirty entries, and a recovery that
+    /// synchronizes writes as many.
     pub(crate) fn needs(
         geometry: &Geometry,
         logical_pages: u32,
@@ -174,8 +173,8 @@ impl PagedMapping {
         }
     }
 
-    /// The entries that are cached: as asked for, or 1/512 of the table (of four bytes an entry) at eight bytes an entry, at
-    /// least 1,024.
+    /// The entries that are cached: as requested, or 1/512 of the table (of four bytes an entry) at eight bytes an
+    /// entry, at least 1,024.
     pub(crate) fn cache_entries_of(logical_pages: u32, asked: u32) -> u32 {
         if asked == 0 { (logical_pages / 1024).max(1024) } else { asked }
     }
@@ -325,14 +324,14 @@ impl PagedMapping {
             }
             put(&mut self.page, index, self.cache.value(slot));
         }
-        // What it names must be on flash before it is: older copies are not looked for then.
+        // The pages that it names must be on flash before it is: older copies are not looked for then.
         io.barrier(Barrier::EntriesAfterPages);
-        // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds against
-        // the seq of user pages.
+        // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds
+        // against the seq of user pages.
         let version = io.seq() + 1;
         let marks = self.marks(io, version);
         if let Err(error) = self.table.write(io, marks, part, version, &self.page) {
-            // The entries stay dirty, and what they make stale unidentified.
+            // The entries stay dirty, and the pages that they make stale unidentified.
             before.truncate(identified);
             return Err(error);
         }
@@ -342,7 +341,7 @@ impl PagedMapping {
         Ok(())
     }
 
-    /// An update: what the translation page says of the entry is out of date from now on.
+    /// An update: the translation page's entry is out of date from now on.
     #[inline]
     fn set_dirty(&mut self, slot: Slot, value: u32) {
         self.cache.set_dirty(slot, value);
@@ -355,7 +354,7 @@ impl PagedMapping {
         if self.cache.is_full() { self.cache.replace_oldest(key, entry) } else { self.cache.insert(key, entry) }
     }
 
-    /// Writes each translation page of which only RAM knows that it is lost. How many it wrote.
+    /// Writes each translation page whose loss is in RAM alone. How many it wrote.
     pub(crate) fn write_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
         let (mut written, mut from) = (0, 0);
         while let Some(part) = self.table.next_lost(io, from) {
@@ -367,8 +366,9 @@ impl PagedMapping {
 
     /// Writes a translation page of which all entries are lost but the dirty ones.
     ///
-    /// That is a synchronization, since an older copy must not look newer. So it takes the dirty entries along as every one
-    /// does: a recovery takes what was programmed before it for known to it, also what was written after it was lost.
+    /// That is a synchronization, since an older copy must not look newer. So it takes the dirty entries along as every
+    /// one does. A recovery takes user pages that were programmed before it for contained in it, also those written
+    /// after it was lost.
     fn write_as_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Result<(), FtlError> {
         self.load_lost();
         // It names no page, so there is no before-image to find.
@@ -401,12 +401,12 @@ impl PagedMapping {
         matches!(self.table, TranslationTable::Flat(_))
     }
 
-    /// What a recovery has entered is all there is. How many pages were written above it.
+    /// The entries that a recovery has entered are all there are. How many pages were written above it.
     pub(crate) fn build<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
         self.table.build(io)
     }
 
-    /// Writes what a cache holds of where translation pages are.
+    /// Writes the cached state of where translation pages are.
     pub(crate) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         self.table.write_dirty_nodes(io)
     }

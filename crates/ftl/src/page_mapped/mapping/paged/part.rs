@@ -1,4 +1,4 @@
-//! What the composition asks of the demand-paged mapping.
+//! The mapping's interface to the composition, for the demand-paged mapping.
 
 use super::cache::Slot;
 use super::table::TranslationTable;
@@ -55,7 +55,7 @@ impl Mapping for PagedMapping {
         }
     }
 
-    /// Where `key` is, as far as the cache alone can tell. Counts as a hit, and as a use of the entry.
+    /// Where `key` is, as far as the cache alone has it. Counts as a hit, and as a use of the entry.
     #[inline]
     fn cached(&mut self, key: LogicalPage) -> Option<Place> {
         let slot = self.cache.find(key.0)?;
@@ -64,7 +64,7 @@ impl Mapping for PagedMapping {
         Some(self.place(self.cache.value(slot)))
     }
 
-    /// Has the translation pages fetched from the host's memory that are likely to be read when the entries of these pages
+    /// Fetches the translation pages from the host's memory that are likely to be read when the entries of these pages
     /// are, and so many are evicted. Nothing changes by it.
     fn warm<N: Nand>(&self, nand: &N, entered: &[LogicalPage], evicted: usize) -> bool {
         let mut pages = [Page(0); WARM];
@@ -142,7 +142,7 @@ impl Mapping for PagedMapping {
         }
     }
 
-    /// The host has written `key` to `to`. What was there before, where that is known.
+    /// The host has written `key` to `to`. The place before, where that is known.
     #[inline]
     fn written(&mut self, key: LogicalPage, to: Page) -> Before {
         if let Some(slot) = self.cache.find(key.0) {
@@ -169,7 +169,7 @@ impl Mapping for PagedMapping {
         self.set_dirty(slot, entry);
     }
 
-    /// What is to become of a page of a victim that validity takes for live, by what the cache says.
+    /// The verdict on a page of a victim that validity takes for live, by the cache.
     ///
     /// A stale page is identified by that: the mark of its entry (UIP) is cleared, so that no synchronization reports
     /// the page once its block holds something else.
@@ -179,8 +179,8 @@ impl Mapping for PagedMapping {
             None => Judgement::Live,
             Some(slot) if self.cache.value(slot) == page.0 => Judgement::Live,
             Some(slot) => {
-                // The unidentified invalid page itself, most likely. It dies with the victim. After a recovery it may be
-                // another one, and the mark is looked into anyway.
+                // The unidentified invalid page itself, most likely. It dies with the victim. After a recovery it may
+                // be another one, and the mark is looked into anyway.
                 if self.barriers.keeps(Barrier::VictimClearsUip) && !self.cache.is_unsure(slot) {
                     self.cache.set_uip(slot, false);
                 }
@@ -191,9 +191,9 @@ impl Mapping for PagedMapping {
 
     /// Whose page `page` of a victim is, for one that cannot say so itself. Reads the whole table.
     ///
-    /// The table may name it several times: a translation page that was not synchronized since goes on naming what the
-    /// place held before its block was erased. A cached entry overrules each such mention, and the search goes on. As
-    /// in [`PagedMapping::judge`], one of them may be the unidentified invalid page itself: it dies with the victim.
+    /// The table may name it several times: a translation page that was not synchronized since goes on naming the page
+    /// that was there before its block was erased. A cached entry overrules each such mention, and the search goes on.
+    /// As in [`PagedMapping::judge`], one of them may be the unidentified invalid page itself: it dies with the victim.
     fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
         if let Some(slot) = self.cache.iter().find(|slot| self.cache.value(*slot) == page.0) {
             return Some(LogicalPage(self.cache.key(slot)));
@@ -271,7 +271,7 @@ impl Mapping for PagedMapping {
         }
         let written = self.write_loaded(io, part, before);
         if written.is_err() {
-            // What the cache does not hold is not trimmed.
+            // A page without an entry in the cache is not trimmed.
             before.truncate(in_cache);
         }
         written
@@ -334,7 +334,7 @@ impl Mapping for PagedMapping {
                     self.write_as_lost(io, part)?;
                     written += 1;
                 }
-                // What still counts as live is what was newest of leaves that were lost with their node.
+                // Pages that still count as live are the newest of leaves that were lost with their node.
                 io.drop_rest(victim);
                 Ok(written)
             }

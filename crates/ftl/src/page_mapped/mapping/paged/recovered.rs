@@ -1,17 +1,16 @@
-//! Entries that a recovery found by scanning the pages written last, and what becomes of them (GeckoFTL section 4.3 and
-//! appendix C.3).
+//! Entries that a recovery found by scanning the pages written last (GeckoFTL section 4.3 and appendix C.3).
 //!
 //! The paper takes every page found for a dirty entry, and leaves it to later synchronizations to find out which were
-//! not: as many page reads as there are translation pages. But the spare area of a translation page, which a recovery
-//! reads anyway, tells when it was synchronized, and then it learnt of all of its dirty entries: a page that was written
-//! before is known to it, or was overruled by a trim, and one that was written later is not. So the entries that a
-//! recovery enters are those that were dirty, and no others.
+//! not. That costs as many page reads as there are translation pages. But a recovery reads the spare area of a
+//! translation page anyway, and it shows when the page was synchronized. All of its dirty entries were written then. A
+//! user page written before is in it, or was overruled by a trim, and one that was written later is not. So a recovery
+//! enters exactly the entries that were dirty.
 //!
-//! What it cannot tell is whether the before-image, which the translation page names, was reported. The entry is marked
-//! as unsure of that (C.3.2). When the translation page is read for the next synchronization, the before-image is
-//! reported if it still is this logical page, and was written before the translation page was synchronized. The paper
-//! looks at the logical page alone: if the physical page was erased and written again with the same logical page, its
-//! newest content would be reported as stale.
+//! It cannot tell whether the before-image, which the translation page names, was reported. The entry is marked as
+//! unsure of that (C.3.2). The translation page is read for the next synchronization. The before-image is reported then
+//! if it still is this logical page, and was written before the translation page was synchronized. The paper looks at
+//! the logical page alone. If the physical page was erased and written again with the same logical page, its newest
+//! content would be reported as stale.
 
 use super::{PagedMapping, Slot, get, put};
 use crate::FtlError;
@@ -51,10 +50,10 @@ impl PagedMapping {
         found.map(|slot| Page(self.cache.value(slot))).collect()
     }
 
-    /// A recovery has found where `key` is, which its translation page does not know. The pages written last come first.
+    /// A recovery has found where `key` is, which is not in its translation page. The pages written last come first.
     ///
-    /// There may be a few more than the cache holds: where a translation page was torn, what it had learnt is dirty
-    /// again, and so is what was written while it was in flight.
+    /// There may be a few more than the cache holds: where a translation page was torn, its updates are dirty again,
+    /// and so are those written while it was in flight.
     ///
     /// # Errors
     /// There are more: the drive was written with a larger cache.
@@ -109,9 +108,9 @@ impl PagedMapping {
         }
     }
 
-    /// Writes a translation page anew of which the version found may not be the newest, if it comes to something else: it
-    /// has `learnt` where these logical pages are, by number, and some of what it names is `gone`. Dirty entries overrule
-    /// either. Or because what it `replaced` is known to RAM alone.
+    /// Writes a translation page anew of which the version found may not be the newest, if its content changes.
+    /// `learnt` are places of these logical pages, by number, and some of the pages that it names are `gone`. Dirty
+    /// entries overrule either. It is also written if the place that it `replaced` is in RAM alone.
     ///
     /// # Errors
     /// No block is left.
@@ -155,7 +154,8 @@ impl PagedMapping {
         self.write_loaded(io, part, before)
     }
 
-    /// Writes a translation page anew in which these logical pages of it are read errors, whatever a cache holds of them.
+    /// Writes a translation page anew in which these logical pages of it are read errors, whatever entries a cache has
+    /// of them.
     ///
     /// # Errors
     /// No block is left.
@@ -179,8 +179,8 @@ impl PagedMapping {
         self.write_loaded(io, part, before)
     }
 
-    /// Whether what the translation page in `page` names is still what it was when that was synchronized: `key`'s page,
-    /// stale by now.
+    /// Whether the page that the translation page in `page` names is still the one it was at the synchronization:
+    /// `key`'s page, stale by now.
     fn is_before_image<N: Nand>(&self, io: &mut MetaIo<'_, N>, key: u32, page: Page) -> bool {
         io.is_in_use(page)
             && match io.read_spare(page) {
@@ -194,12 +194,12 @@ impl PagedMapping {
             }
     }
 
-    /// Where `key` is by what a translation page's bytes say.
+    /// Where `key` is by a translation page's bytes.
     pub(crate) fn place_in(&self, bytes: &[u8], key: LogicalPage) -> Place {
         self.place(get(bytes, key.0 % self.entries_per_page))
     }
 
-    /// Copies the translation pages at `pages`, which may have been in flight when the power failed.
+    /// Copies the suspect translation pages at `pages`.
     pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
         self.table.copy_pages(io, pages, &mut self.page)
     }

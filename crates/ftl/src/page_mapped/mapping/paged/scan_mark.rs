@@ -1,7 +1,7 @@
 //! How far back a recovery must look, in the four bytes that a translation page's spare area has room for.
 //!
-//! Two distances from the page's version, itself a moment in program order: eleven bits and an exponent each, rounded
-//! up, so that a recovery looks too far back by less than a thousandth and never not far enough.
+//! These are two distances from the page's version, itself a moment in program order. Each has eleven bits and an
+//! exponent, rounded up. So a recovery looks too far back by less than a thousandth and never not far enough.
 
 use crate::medium::marks::SpareMarks;
 use crate::page_mapped::durability::ScanFrom;
@@ -35,7 +35,7 @@ pub(crate) fn encode(version: u64, from: ScanFrom) -> SpareMarks {
     SpareMarks::scan_mark(far(from.after) | far(from.oldest_open) << 16)
 }
 
-/// What the spare area of a translation page says.
+/// The mark in the spare area of a translation page.
 pub(crate) fn decode(version: u64, marks: SpareMarks) -> ScanFrom {
     let mark = marks.as_scan_mark();
     ScanFrom { after: moment(version, mark as u16), oldest_open: moment(version, (mark >> 16) as u16) }

@@ -1,9 +1,9 @@
-//! How few entries are dirty, and how a recovery synchronizes those that it has found (LazyFTL as GeckoFTL section 6
-//! takes it).
+//! Limits on dirty entries, and how a recovery synchronizes those that it has found (LazyFTL as GeckoFTL section 6 has
+//! it).
 //!
 //! A translation page is always written with all of its dirty entries, and its version is the moment in program order.
-//! So of the user pages of its range it knows those that were programmed before, and no other: a recovery need not ask
-//! which of the entries that it finds are known.
+//! So it has exactly those user pages of its range that were programmed before. The version alone shows a recovery
+//! which of the entries that it finds are in the page.
 
 use super::dirty_queue::DirtyQueue;
 use super::{PagedMapping, Slot, get, put, scan_mark};
@@ -17,15 +17,15 @@ use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
 
-/// What the spare area of a translation page says to a recovery.
+/// The marks in the spare area of a translation page, for a recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Says {
     /// Nothing.
     Nothing,
-    /// From where on to scan, should this page itself be torn. What was written before is on flash when it is.
+    /// From where on to scan, should this page itself be torn. Earlier writes are on flash when it is.
     ScanFrom,
-    /// Whether some translation page could not be read so far. Its entries were read errors from then on: what is
-    /// written in their place never says which page it makes stale.
+    /// Whether some translation page could not be read so far. Its entries were read errors from then on: a page that
+    /// is written in their place never says which page it makes stale.
     Damage,
 }
 
@@ -38,8 +38,8 @@ fn block_of(geometry: &Geometry, entry: u32) -> Option<Block> {
 }
 
 impl PagedMapping {
-    /// Lets no more entries be dirty than `limit` says; a recovery that synchronizes them all needs to know how far back
-    /// they are whatever their number.
+    /// Lets no more entries be dirty than `limit` says. A recovery that synchronizes them all needs how far back they
+    /// are, whatever their number.
     pub(crate) fn limit_dirty(&mut self, limit: DirtyLimit, power: PowerPart) {
         let is_limit = limit.percent < 100 || limit.synchronize == Synchronize::PhysicalBlock;
         self.says = match power {
@@ -90,7 +90,7 @@ impl PagedMapping {
         }
     }
 
-    /// What the spare area of a translation page that is synchronized now says to a recovery.
+    /// The marks for the spare area of a translation page that is synchronized now.
     pub(super) fn marks<N: Nand>(&mut self, io: &MetaIo<'_, N>, version: u64) -> SpareMarks {
         // Of every scheme: the queue counts from here until the next one is due.
         let from = self.queue.as_mut().map(|queue| {
@@ -106,7 +106,7 @@ impl PagedMapping {
         }
     }
 
-    /// What a translation page's spare area says to a recovery.
+    /// The marks in a translation page's spare area.
     pub(crate) fn scan_from(version: u64, marks: SpareMarks) -> ScanFrom {
         scan_mark::decode(version, marks)
     }
@@ -144,7 +144,7 @@ impl PagedMapping {
         }
     }
 
-    /// Brings a translation page up to date with what a recovery has found: entries of its range.
+    /// Brings a translation page up to date with the entries of its range that a recovery has found.
     ///
     /// # Errors
     /// No block is left.

@@ -25,8 +25,8 @@ pub(super) enum TranslationTable {
 pub(super) struct NodeNeeds {
     /// Pages that they need besides what the translation pages do.
     ///
-    /// A translation page that is moved out of a victim may make as many nodes be written as there are levels, so a block
-    /// in which more than one page of so many is live is not worth collecting. There must be room for that.
+    /// A translation page that is moved out of a victim may cause one node a level to be written. So a block in which
+    /// more than one page of so many is live is not worth collecting. There must be room for that.
     pub(super) live: u64,
     /// Programs for each translation page written, at the most.
     pub(super) each: u64,
@@ -34,7 +34,7 @@ pub(super) struct NodeNeeds {
     pub(super) battery: u64,
 }
 
-/// What the nodes above a table of so many translation pages cost if `written` of them are synchronized on battery.
+/// The cost of the nodes above a table of so many translation pages if `written` of them are synchronized on battery.
 pub(super) fn node_needs(geometry: &Geometry, directory: DirectoryPart, leaves: u32, written: u64) -> NodeNeeds {
     match directory {
         DirectoryPart::Flat => {
@@ -42,8 +42,8 @@ pub(super) fn node_needs(geometry: &Geometry, directory: DirectoryPart, leaves: 
         }
         DirectoryPart::BTree { nodes, fanout } => {
             let shape = TreeShape::new(geometry, leaves, fanout);
-            // Each node right above the leaves is written when it is left, and so is each that was cached before;
-            // on each level one for it at the most. The root is one page.
+            // Each node right above the leaves is written when it is left, and so is each that was cached before. On
+            // each level there is at most one for it. The root is one page.
             let cached = cached_nodes(&shape, nodes);
             let nodes = written.min(shape.lowest_inner().into()) + u64::from(cached);
             let levels = u64::from(shape.inner_levels());
@@ -134,7 +134,7 @@ impl TranslationTable {
         }
     }
 
-    /// The first one from `from` on of which only RAM, or the tree, knows that it is lost.
+    /// The first one from `from` on whose loss is recorded in RAM, or in the tree, alone.
     pub(super) fn next_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, from: u32) -> Option<u32> {
         match self {
             Self::Flat(directory) => directory.next_lost(from),
@@ -186,7 +186,7 @@ impl TranslationTable {
         }
     }
 
-    /// What a recovery has entered is all of it. How many pages were written.
+    /// The parts that a recovery has entered are all of it. How many pages were written.
     pub(super) fn build<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<u64, FtlError> {
         match self {
             Self::Flat(_) => Ok(0),
@@ -194,7 +194,7 @@ impl TranslationTable {
         }
     }
 
-    /// Writes what a cache holds of it.
+    /// Writes the cached part of it.
     pub(super) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         match self {
             Self::Flat(_) => Ok(()),

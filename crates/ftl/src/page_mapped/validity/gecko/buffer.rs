@@ -84,13 +84,13 @@ impl Buffer {
         self.words[at * self.layout.words + bit as usize / 32] |= 1 << (bit % 32);
     }
 
-    /// Algorithm 2: what was known of the block is void. What the buffer itself knew goes, too, which the printed
-    /// algorithm is silent about. One entry, for the first part, stands for all parts.
+    /// Algorithm 2: older entries of the block are void. The buffer's own entries go, too, which the printed algorithm
+    /// is silent about. One entry, for the first part, stands for all parts.
     pub(super) fn erased(&mut self, block: u32) {
         self.void(block, ERASED);
     }
 
-    /// What was known of the block is void, because nothing in it is live.
+    /// Older entries of the block are void, because nothing in it is live.
     pub(super) fn freed(&mut self, block: u32) {
         self.void(block, ERASED | FREE);
     }

@@ -20,7 +20,7 @@ struct Input<'a> {
     at: usize,
     end: usize,
     key: u32,
-    /// The first block of each page read so far, for those who ask.
+    /// The first block of each page read so far, for callers that need it.
     first_blocks: Option<Vec<u32>>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn read_page<N: Nand>(io: &mut MetaIo<'_, N>, run: &Run, place: usize
     }
 }
 
-/// What a merge needs of RAM: an input buffer a run, and an output buffer.
+/// RAM of a merge: an input buffer a run, and an output buffer.
 #[derive(Clone)]
 pub(super) struct MergeBuffers {
     layout: GeckoLayout,
@@ -134,7 +134,7 @@ impl MergeBuffers {
                 return Ok(());
             }
             let ascends = page.last_key().is_none_or(|last| last < key);
-            // What is read from flash may be in any order, behind checksums that fit.
+            // Entries that are read from flash may be in any order, behind checksums that fit.
             debug_assert!(ascends || !runs.is_empty(), "the keys of a run do not ascend");
             output.push(io, page, key, words, flags)
         });
@@ -142,7 +142,7 @@ impl MergeBuffers {
             Ok((lost, _)) => lost,
             Err(error) => return Err(output.given_up(io, error)),
         };
-        // What was lost by then the last page says.
+        // The last page says which pages were lost by then.
         output.header.damaged |= lost && barriers.keeps(Barrier::DamageWritten);
         match output.program(io, &mut self.output, true) {
             Ok(()) => Ok((output.directory, lost)),
@@ -150,8 +150,8 @@ impl MergeBuffers {
         }
     }
 
-    /// Shows every entry that `runs`, newest first, come to, in the order of their keys. The first block of each page of
-    /// each run, and whether some page could not be read.
+    /// Shows every entry that `runs`, newest first, come to, in the order of their keys. The first block of each page
+    /// of each run, and whether some page could not be read.
     pub(super) fn visit<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -174,7 +174,7 @@ impl MergeBuffers {
     }
 }
 
-/// What is combined: the buffer and runs, newest first, with a page buffer for each run.
+/// The inputs of a merge: the buffer and runs, newest first, with a page buffer for each run.
 struct Inputs<'a> {
     layout: GeckoLayout,
     buffer: Option<&'a Buffer>,
@@ -185,8 +185,8 @@ struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
-    /// The sort-merge: newer entries overrule older ones. Whether some page could not be read, now or before, and where it
-    /// is asked for, the first block of each page of each run.
+    /// The sort-merge: newer entries overrule older ones. Whether some page could not be read, now or before. On
+    /// request it also gives the first block of each page of each run.
     fn combine<N: Nand>(
         self,
         io: &mut MetaIo<'_, N>,
@@ -289,7 +289,8 @@ impl Output {
         error
     }
 
-    /// Programs the page in hand. An empty run is one page without entries: its header still says what it covers.
+    /// Programs the page in hand. An empty run is one page without entries: its header still says which flushes it
+    /// covers.
     fn program<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,

@@ -1,21 +1,22 @@
 //! Logarithmic Gecko: which pages are stale, logged in flash and merged as in an LSM-tree (GeckoFTL section 3).
 //!
 //! A *Gecko entry* (figure 3) has a key, a part of a block's bitmap of stale pages, and an *erase flag*: everything
-//! older about the block is void. Entries gather in the buffer; a full buffer becomes a *run* on flash, or is merged
-//! with runs that are there. A query asks the buffer and then the runs from the newest to the oldest, one page each,
-//! and stops at an erase flag.
+//! older about the block is void. Entries gather in the buffer. A full buffer becomes a *run* on flash, or is merged
+//! with runs that are there. A query searches the buffer and then the runs from the newest to the oldest, one page
+//! each, and stops at an erase flag.
 //!
 //! Faithful: buffer, runs, levels, collisions, run directories, entry-partitioning (section 3.3), two-way and multi-way
 //! merging (appendix A). Ours, where the paper is silent:
-//! - An erase clears what the buffer holds of the block, and inserts one entry, for the block's first part, whatever
-//!   the number of parts; merges and queries apply it to all of them.
+//! - An erase clears what the buffer holds of the block. It inserts one entry, for the block's first part, whatever the
+//!   number of parts; merges and queries apply it to all of them.
 //! - All entries of a block stand on one page, so that a query reads one page a run.
 //! - A merge that includes the oldest run drops erase flags and entries without a bit.
 //! - Multi-way merging lets a run take part where what is merged so far may be large enough for its level. With T = 2
-//!   that is the paper's policy; with larger T that one would merge large runs with small ones over and over.
+//!   that is the paper's policy. With larger T that one would merge large runs with small ones over and over.
 //! - A flush is not programmed before everything that it reports on is on flash.
-//! - For recovery an entry has a *free flag* as well: nothing in the block is live, and it is not erased yet. Blocks are
-//!   erased right before they are written again, so that flash alone would not tell. The entry of the erase follows.
+//! - For recovery an entry has a *free flag* as well: nothing in the block is live, and it is not erased yet. Blocks
+//!   are erased right before they are written again, so that flash alone would not show it. The entry of the erase
+//!   follows.
 
 mod buffer;
 mod merge;
@@ -88,12 +89,12 @@ pub(crate) struct LogarithmicGecko {
     runs: Vec<Run>,
     merging: MergeBuffers,
     page: Vec<u8>,
-    /// The bitmap of the block that is asked about.
+    /// The bitmap of the block that is queried.
     stale: Vec<u32>,
     /// Flushes so far.
     flushes: u64,
-    /// A page of a run could not be read: from now on only the mapping tells what is live. Erase flags went with it, so
-    /// what older runs say may be of pages that are gone.
+    /// A page of a run could not be read: from now on only the mapping decides which pages are live. Erase flags went
+    /// with it, so older runs may speak of pages that are gone.
     damaged: bool,
     /// No run on flash says so yet.
     damage_untold: bool,
@@ -137,7 +138,7 @@ impl LogarithmicGecko {
         self.tuning.buffer_entries() as u32
     }
 
-    /// A recovery is to find out what is stale: the buffer is told of pages that leave a victim.
+    /// A recovery is to find the stale pages: pages that leave a victim are reported to the buffer.
     pub(crate) fn tell_of_leaving(&mut self) {
         self.tells_of_leaving = true;
     }

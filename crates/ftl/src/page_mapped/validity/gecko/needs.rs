@@ -1,8 +1,8 @@
 //! How much flash Logarithmic Gecko can take, and how much it can write in a row, for any size ratio.
 //!
-//! Three things bound it. A run is in level i where it has from Tⁱ to Tⁱ⁺¹ − 1 pages, and each level has one at the
-//! most: two that meet are merged. No run is longer than one with an entry for every part of every block. And a merge
-//! that reaches level i needs Tⁱ pages above it, so it happens once in Tⁱ flushes, and once more for what had gathered
+//! Three things bound it. A run is in level i where it has from Tⁱ to Tⁱ⁺¹ − 1 pages, and each level has at most one:
+//! two that meet are merged. No run is longer than one with an entry for every part of every block. And a merge that
+//! reaches level i needs Tⁱ pages above it. So it happens once in Tⁱ flushes, and once more for what had gathered
 //! before.
 
 use super::Tuning;
@@ -10,15 +10,15 @@ use crate::config::GeckoMerge;
 use crate::page_mapped::needs::Needs;
 
 impl Tuning {
-    /// What it needs where one collection can report so many pages as stale; and where flushes are asked for, which
-    /// happens when blocks are held, marks due, or so many synchronizations done as there are entries in the buffer, so
-    /// many of these.
+    /// What it needs where one collection can report so many pages as stale. With `synchronizations`, of which it can
+    /// do so many, flushes are requested as well. That happens when blocks are held, marks are due, or as many
+    /// synchronizations were done as there are entries in the buffer.
     pub(crate) fn needs(&self, reports: u64, synchronizations: Option<u64>) -> Needs {
         let entries = self.buffer_entries() as u64;
         // A buffer that was nearly full when it began, and one that blocks erased meanwhile fill up.
         let flushes = reports / entries + 2 + synchronizations.map_or(0, |n| n / entries + 3);
-        // The longest run; and of the levels below it, full ones, each has at the most 1/T of the one above it: together
-        // they have no more than twice the pages of the longest, which is the case of T = 2.
+        // The longest run; and of the levels below it, full ones, each has at the most 1/T of the one above it:
+        // together they have no more than twice the pages of the longest, which is the case of T = 2.
         let live_pages = 3 * u64::from(self.longest_run()) + 2;
         Needs { live_pages, programs: self.programs(flushes), ..Needs::default() }
     }
@@ -41,7 +41,7 @@ impl Tuning {
                 * match self.merge {
                     // Level by level, all that has come so far is written anew.
                     GeckoMerge::TwoWay => merged,
-                    // All at once: what comes of this level is all that is added to what is written.
+                    // All at once: only the result of this level is added to the pages that are written.
                     GeckoMerge::MultiWay => merged - pages.min(merged),
                 };
             pages = merged;
@@ -97,7 +97,7 @@ mod tests {
             Self { nand, ftl, logical_pages, random: 1 }
         }
 
-        /// Programs of metadata so far; those that only move a page are not what the bounds are about.
+        /// Programs of metadata so far; the bounds are not about those that only move a page.
         fn programs(&self, purposes: &[Purpose]) -> u64 {
             purposes.iter().map(|purpose| self.nand.stats().of(*purpose).programs).sum::<u64>()
                 - self.ftl.tally.metadata_pages_moved

@@ -1,9 +1,19 @@
 //! A Gecko page on flash: entries sorted by key, as columns (GeckoFTL sections 3 and 3.3, figures 3 and 6).
 //!
-//! Little-endian. A header of 48 bytes: entries on the page (u16), the run's level (u8), flags (u8: 1 on a run's
-//! last page, 2 where pages of runs could not be read so far), the page's place in the run (u32), the first and the last flush that the run covers (u64 each), and of the last of them
-//! three moments in program order (u64 each): when it froze the buffer, and the two of its [`ScanFrom`]. Then V keys of
-//! four bytes, each with the entry's flags in its two highest bits, and V parts of a block's bitmap, packed bit by bit.
+//! Little-endian. First comes a header of 48 bytes:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 2 | entries on the page (u16) |
+//! | 1 | the run's level (u8) |
+//! | 1 | flags (u8): 1 on a run's last page, 2 where pages of runs could not be read so far |
+//! | 4 | the page's place in the run (u32) |
+//! | 8 + 8 | the first and the last flush that the run covers (u64 each) |
+//! | 8 | when the last flush froze the buffer, in program order (u64) |
+//! | 8 + 8 | the two moments of its [`ScanFrom`] (u64 each) |
+//!
+//! Then come V keys of four bytes, each with the entry's flags in its two highest bits. Behind them are V parts of a
+//! block's bitmap, packed bit by bit.
 
 use crate::page_mapped::durability::ScanFrom;
 use phelsuma_nand::Geometry;
@@ -36,7 +46,7 @@ pub(crate) struct GeckoLayout {
     bits_at: usize,
 }
 
-/// What a page says of its run.
+/// A page's statement of its run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RunHeader {
     pub(super) level: u8,
@@ -44,10 +54,10 @@ pub(super) struct RunHeader {
     pub(super) flushes: (u64, u64),
     /// Program order when the last of them froze the buffer.
     pub(super) frozen: u64,
-    /// What a recovery has to scan if this is the last flush.
+    /// From where on a recovery has to scan if this is the last flush.
     pub(super) scan_from: ScanFrom,
-    /// Some page of a run could not be read when it was written, or before: stale pages may be taken for live, from then
-    /// on for good.
+    /// Some page of a run could not be read when it was written, or before: stale pages may be taken for live, from
+    /// then on for good.
     pub(super) damaged: bool,
 }
 
@@ -148,7 +158,7 @@ impl<'a> GeckoPage<'a> {
         (u32_at(self.bytes, HEADER + index * 4) >> FLAGS_AT) as u8
     }
 
-    /// What the page says of its run.
+    /// The page's statement of its run.
     pub(super) fn header(&self) -> RunHeader {
         RunHeader {
             level: self.bytes[2],
@@ -246,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_papers_page_holds_five_hundred_entries() {
-        // The paper's 504, less what the header takes, and more because flags stand in the keys.
+        // The paper's 504, less the header, and more because flags stand in the keys.
         let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
         assert_eq!(GeckoLayout::new(&geometry, 4).unwrap().entries, 506);
         assert_eq!(GeckoLayout::new(&geometry, 1).unwrap().entries, 202);

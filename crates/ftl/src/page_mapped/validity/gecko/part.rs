@@ -1,4 +1,4 @@
-//! What the composition asks of Logarithmic Gecko.
+//! The validity store's interface to the composition, for Logarithmic Gecko.
 
 use super::page::{ERASED, GeckoPage};
 use super::run::Run;
@@ -24,8 +24,8 @@ impl Validity for LogarithmicGecko {
         if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
     }
 
-    /// `page` has left a victim. A flush may come before the victim is empty, and the power may fail after that: then
-    /// nothing else tells that the page is stale. Where neither happens, the entry is gone with the victim's.
+    /// `page` has left a victim. A flush may come before the victim is empty, and the power may fail after that. Then
+    /// there is no other record that the page is stale. Where neither happens, the entry is gone with the victim's.
     #[inline]
     fn leave(&mut self, geometry: &Geometry, page: Page) {
         if self.tells_of_leaving && self.barriers.keeps(Barrier::LeavingReported) {
@@ -51,7 +51,7 @@ impl Validity for LogarithmicGecko {
         if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
     }
 
-    /// Nothing in `block` is live, and it waits for its erase: with this on flash a recovery knows.
+    /// Nothing in `block` is live, and it waits for its erase: with this on flash a recovery finds that.
     fn freed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
         self.tally.freed += 1;
         self.buffer.freed(block.0);
@@ -65,7 +65,7 @@ impl Validity for LogarithmicGecko {
 
     /// Turns the buffer into a run, even if that is empty but for its header, and merges.
     fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        // What is reported stale must have been replaced on flash, and what is reported erased be erased.
+        // Successors of pages that are reported stale must be on flash, and blocks that are reported erased be erased.
         io.barrier(Barrier::ReportsAfterReplacements);
         self.flushes += 1;
         let frozen = io.flush_marks();
@@ -154,7 +154,7 @@ impl Validity for LogarithmicGecko {
         self.damaged
     }
 
-    /// Whether that is to be written down before what tells of it now is erased.
+    /// Whether that is to be written down before the present evidence is erased.
     fn has_untold_damage(&self) -> bool {
         self.damage_untold
     }

@@ -1,9 +1,9 @@
-//! Finding the runs again when the power is back (GeckoFTL appendix C.1), and what they say of every block (step 5 of
+//! Finding Gecko's runs again at a mount, and what they say of every block (GeckoFTL appendix C.1 and step 5 of
 //! GeckoRec).
 //!
-//! The paper takes the newest run of each level. A run that was merged away but whose block is not erased yet can be
-//! that one; so here the first page of a run names the flushes that the run covers, and the runs are those that cover
-//! every flush once. A run of which a page is missing was never finished, or is being erased.
+//! The paper takes the newest run of each level. That may be a run that was merged away but whose block is not erased
+//! yet. So here the first page of a run names the flushes that the run covers. The runs that count are those that
+//! together cover every flush once. A run of which a page is missing was never finished, or is being erased.
 
 use super::merge::LAST;
 use super::page::{FREE, GeckoPage, RunHeader};
@@ -33,8 +33,8 @@ fn complete_runs(mut scan: ValidityScan) -> Vec<Vec<Page>> {
 }
 
 impl LogarithmicGecko {
-    /// Takes the runs that are on flash for its own, the buffer being empty. What the last flush had frozen, and from
-    /// where on to scan: the beginning of time where there was none.
+    /// Takes the runs that are on flash for its own, the buffer being empty. It returns the moment that the last flush
+    /// had frozen, and from where on to scan. Where there was none that is the beginning of time.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
         debug_assert!(self.buffer.len() == 0 && self.runs.is_empty(), "runs are found again while there are some");
         let gone_bad = scan.gone_bad;
@@ -42,7 +42,7 @@ impl LogarithmicGecko {
         let (runs, covered) = self.choose(io, scan);
         let seq_of = |page: &Page| programmed.iter().find(|(other, _)| other == page).map(|(_, seq)| *seq);
         let newest = runs.first().and_then(|(_, pages)| seq_of(pages.first()?));
-        // There may have been a newer one: then what it was told is gone.
+        // There may have been a newer one: then the reports to it are gone.
         let newer_lost = gone_bad.is_some_and(|before| newest.is_none_or(|newest| newest < before));
         let newer_lost = newer_lost && self.barriers.keeps(Barrier::LostVersionsLookedFor);
         let told = runs.iter().any(|(header, _)| header.damaged);
@@ -103,14 +103,14 @@ impl LogarithmicGecko {
         let key = if pages.len() == 1 { LAST } else { 0 };
         let bytes = io.read(*pages.first()?, Kind::Gecko, key)?;
         let header = GeckoPage::new(self.tuning.layout, bytes).header();
-        // Flushes are counted from 1, and each is a program or more, which have numbers of 48 bits. What else has a checksum
-        // that fits is no header.
+        // Flushes are counted from 1, and each is a program or more, which have numbers of 48 bits. What else has a
+        // checksum that fits is no header.
         (1..=CLOCK_MAX).contains(&header.flushes.0).then_some(())?;
         (header.flushes.0..=CLOCK_MAX).contains(&header.flushes.1).then_some(header)
     }
 
-    /// Reads all runs once: what they say of each block that they know something of, but for those in `erased`, and the
-    /// index of their pages. Which of `pages`, sorted, they know to be stale.
+    /// Reads all runs once: what they have of each block, but for those in `erased`, and the index of their pages.
+    /// Which of `pages`, sorted, are stale in them.
     pub(crate) fn block_states<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -159,7 +159,7 @@ impl LogarithmicGecko {
         known
     }
 
-    /// Reads all runs once: the pages that they know to be stale, but for those of blocks in `erased`.
+    /// Reads all runs once: the pages that are stale in them, but for those of blocks in `erased`.
     pub(crate) fn stale_pages<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -182,7 +182,7 @@ impl LogarithmicGecko {
         self.lose(lost);
     }
 
-    /// Copies pages of its runs that may have been in flight when the power failed.
+    /// Copies suspect pages of its runs.
     pub(crate) fn copy_pages<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,

@@ -4,7 +4,7 @@ use super::page::RunHeader;
 use alloc::vec::Vec;
 use phelsuma_nand::Page;
 
-/// Where a page of a run is, and the first block that it knows something of: eight bytes, as appendix B counts.
+/// Where a page of a run is, and the first block that is in it: eight bytes, as appendix B counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DirectoryEntry {
     pub(super) first_block: u32,

@@ -1,13 +1,13 @@
-//! Cleaning the log (GeckoFTL appendix E): the oldest page is read, what still counts of it is inserted again, and the
-//! rest is dropped.
+//! Cleaning the log: the oldest page is read, its entries that still count are inserted again, the rest is dropped.
 //!
-//! The paper cleans whenever the log is longer than X = 2 D entries, where D, physical less logical pages, is the most
-//! that can be stale. That never ends where more than X entries count, and there are two ways to get there: after a
-//! trim a drive has more stale pages than D, up to all of them; and a recovery reports some pages again. Here:
+//! This is GeckoFTL appendix E. The paper cleans whenever the log is longer than X = 2 D entries. D, physical less
+//! logical pages, is the most that can be stale. That never ends where more than X entries count, and there are two
+//! ways to get there. After a trim a drive has more stale pages than D, up to all of them. And a recovery reports some
+//! pages again. Here:
 //!
 //! - **Cleaning keeps pace.** For the room of a page that new entries take, [`PAGES_PER_PAGE`] are cleaned, and no
-//!   more. With so much of it the log goes back to what its entries need, however long it is: a turn of it leaves a
-//!   quarter of its length, and what counts.
+//!   more. So the log goes back to what its entries need, however long it is. A turn of it leaves a quarter of its
+//!   length, and what counts.
 //! - **Repeats are dropped where the log is longer than any number of different entries makes it.** To find one, its
 //!   block's chain is followed, which costs reads; so it is not done before.
 //!
@@ -117,8 +117,8 @@ impl PageValidityLog {
         (self.pages.len() - self.cleaning.cleaned()) as u64
     }
 
-    /// A recovery is going to flush: what it adds is made up for first, so that what is kept is on flash with it. What
-    /// cleaning keeps is lost with the buffer otherwise, and cuts that come soon enough would let the log grow.
+    /// A recovery is going to flush. The room that it adds is made up for first, so that the kept entries are on flash
+    /// with it. They are lost with the buffer otherwise, and cuts that come soon enough would let the log grow.
     pub(crate) fn clean_ahead<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         self.cleaning.inserted(self.entries_per_page);
         self.clean(io)

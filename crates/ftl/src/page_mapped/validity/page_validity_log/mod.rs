@@ -2,19 +2,19 @@
 //! appendix E has it).
 //!
 //! An entry names the page, when it became stale, and the entry before it of the same block. Entries gather in a buffer
-//! the size of a page; RAM holds the newest entry of every block, and where each page of the log is. A GC query follows
+//! the size of a page. RAM holds the newest entry of every block, and where each page of the log is. A GC query follows
 //! the victim's chain backwards: every page of the log that the chain touches is read once. `cleaning.rs` keeps the log
 //! short.
 //!
 //! Faithful: the log, the chains with their first link in RAM, the timestamps, the erase-timestamps in RAM, X = 2 D.
 //! Ours, where the paper is silent or goes wrong:
-//! - Links are *positions*, numbers that entries have for good: flash pages are used again, and a link into what has
-//!   been cleaned would lead to somebody else's entry. A position below the log's oldest page is the end of the chain.
+//! - Links are *positions*, numbers that entries have for good. Flash pages are used again, and a link into a cleaned
+//!   page would lead to an entry of another block. A position below the log's oldest page is the end of the chain.
 //! - Chains are cut when a block is erased, so that a query compares no timestamps.
 //! - At run time an entry's own position is its timestamp: RAM holds from which position on entries of a block count.
 //!   The moment in program order stands on flash, for a recovery.
-//! - An entry may stand for a page and all behind it: what a failed program leaves, and blocks of which nothing is
-//!   live.
+//! - An entry may stand for a page and all behind it. A failed program leaves such pages, and so do blocks of which
+//!   nothing is live.
 //! - A page is not programmed before everything that it reports on is on flash. Pages that were cleaned are stale only
 //!   once what was kept of them is on flash again.
 
@@ -68,9 +68,9 @@ pub(crate) struct PageValidityLog {
     tells_of_leaving: bool,
     /// A page being put together, or moved.
     page: Vec<u8>,
-    /// The bitmap of the block that is asked about.
+    /// The bitmap of the block that is queried.
     stale: Vec<u64>,
-    /// A page of the log could not be read: from now on only the mapping tells what is live.
+    /// A page of the log could not be read: from now on only the mapping decides which pages are live.
     damaged: bool,
     barriers: Barriers,
     tally: Tally,
@@ -146,7 +146,7 @@ impl PageValidityLog {
         self.buffer.push(LogEntry { stale, distance, at });
     }
 
-    /// An entry that tells something new.
+    /// An entry with something new.
     #[inline]
     fn insert_new<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page, and_behind: bool) -> Result<(), FtlError> {
         self.tally.inserts += 1;
@@ -160,7 +160,7 @@ impl PageValidityLog {
         self.heads[block.index()] = NONE;
     }
 
-    /// A recovery is to find out what is stale: pages that have left a victim stand in every flush before the victim is
+    /// A recovery is to find the stale pages: pages that have left a victim stand in every flush before the victim is
     /// freed.
     pub(crate) fn tell_of_leaving(&mut self) {
         self.tells_of_leaving = true;

@@ -1,10 +1,11 @@
 //! How long the log can become, and how much it can write in a row.
 //!
 //! Let L be the entries that count, all different: no more than there are pages, P. Cleaning takes r pages out for the
-//! room of one that new entries take. A turn of a log of S entries so leaves no more than S / r + L; and at no time in
-//! it can more have come than L / r beyond S, because in the first L that are cleaned all may count, and in no others.
-//! Without repeats the log so has no more than r / (r − 1) P + P / r entries; beyond r / (r − 1) P there are repeats,
-//! or it is in the middle of such a turn: then they are looked for, and the same holds with them.
+//! room of one that new entries take. So a turn of a log of S entries leaves no more than S / r + L. All may count only
+//! in the first L that are cleaned. So at no time in the turn can more than L / r have come beyond S.
+//!
+//! Without repeats the log so has no more than r / (r − 1) P + P / r entries. A log beyond r / (r − 1) P has repeats,
+//! or is in the middle of such a turn. Then repeats are looked for, and the same bound holds with them.
 
 use super::PageValidityLog;
 use super::cleaning::PAGES_PER_PAGE;
@@ -13,8 +14,8 @@ use crate::FtlError;
 use crate::page_mapped::needs::Needs;
 use phelsuma_nand::Geometry;
 
-/// Pages that a flush adds before it cleans, besides what has left a victim: its last, one that came early, and those
-/// that round up.
+/// Pages that a flush adds before it cleans, besides the pages that have left a victim: its last, one that came early,
+/// and those that round up.
 const PAGES_MORE: u64 = 6;
 
 /// How long the log should be, in pages.
@@ -41,9 +42,9 @@ impl Bounds {
 }
 
 impl PageValidityLog {
-    /// What it needs where one collection can report so many pages as stale; and where flushes are asked for, which
-    /// happens when blocks are held, marks due, or so many synchronizations done as there are entries in the buffer, so
-    /// many of these.
+    /// What it needs where one collection can report so many pages as stale. With `synchronizations`, of which it can
+    /// do so many, flushes are requested as well. That happens when blocks are held, marks are due, or as many
+    /// synchronizations were done as there are entries in the buffer.
     ///
     /// # Errors
     /// A page has no room for a few entries, or there are more pages than an entry can name.
@@ -55,7 +56,7 @@ impl PageValidityLog {
         if geometry.page_numbers() > PAGE_NUMBERS_MAX {
             return Err(FtlError::Unsupported("a page validity log can name two billion pages"));
         }
-        // What leaves a victim may have to be told as well.
+        // A page that leaves a victim may have to be reported as well.
         let leaving = u64::from(geometry.pages_per_block());
         let meanwhile = geometry.pages().div_ceil(v * PAGES_PER_PAGE) + leaving.div_ceil(v) + PAGES_MORE;
         let live_pages = different_max(geometry, v) + meanwhile;
@@ -133,7 +134,7 @@ mod tests {
             self.nand.stats().of(Purpose::Validity).programs - self.ftl.tally.metadata_pages_moved
         }
 
-        /// The pages that the log knows to be stale.
+        /// The pages that are stale in the log.
         fn stale(&mut self) -> Vec<Page> {
             let geometry = *self.ftl.blocks.geometry();
             let mut stale = Vec::new();
@@ -150,8 +151,8 @@ mod tests {
             stale
         }
 
-        /// Reports pages again that are known to be stale, as recoveries do; the most pages that the log came to have,
-        /// and the most that it programmed for the reports of one collection.
+        /// Reports stale pages again, as recoveries do. It returns the most pages that the log came to have, and the
+        /// most that it programmed for the reports of one collection.
         fn report_again(&mut self, reports: usize) -> (u64, u64) {
             let (mut longest, mut most) = (0, 0);
             let mut reported = 0;

@@ -1,11 +1,25 @@
 //! A page of the log on flash, byte by byte (GeckoFTL appendix E).
 //!
-//! Little-endian. A header of 56 bytes: entries on the page (u16), flags (u8), five bytes of nothing, and six numbers
-//! of eight bytes: the page's number in the log, the number of the oldest page that counts, program order when the page
-//! was made, and of the last flush that is complete with this page, or was before it, when it froze the buffer and the
-//! two moments of its [`ScanFrom`]. Then entries of twelve bytes: the stale page, in the highest bit whether everything
-//! behind it in its block is stale as well; how many positions before this one the block's previous entry stands, 0
-//! where there is none; and how long before the page was made the entry was, in program order.
+//! Little-endian. First comes a header of 56 bytes:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 2 | entries on the page (u16) |
+//! | 1 | flags (u8) |
+//! | 5 | unused |
+//! | 8 | the page's number in the log |
+//! | 8 | the number of the oldest page that counts |
+//! | 8 | when the page was made, in program order |
+//! | 8 | when the last flush that this page completes, or an earlier one, froze the buffer |
+//! | 8 + 8 | the two moments of that flush's [`ScanFrom`] |
+//!
+//! Then come entries of twelve bytes:
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 4 | the stale page; in the highest bit whether everything behind it in its block is stale as well |
+//! | 4 | how many positions before this one the block's previous entry stands, 0 where there is none |
+//! | 4 | how long before the page was made the entry was, in program order |
 
 use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
@@ -60,7 +74,7 @@ pub(super) struct LogEntry {
     pub(super) at: u64,
 }
 
-/// What a page says of the log.
+/// A page's statement of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Header {
     pub(super) damaged: bool,
@@ -72,7 +86,7 @@ pub(super) struct Header {
     pub(super) made: u64,
     /// Program order when the last complete flush froze the buffer.
     pub(super) frozen: u64,
-    /// What a recovery has to scan if that is the last flush.
+    /// From where on a recovery has to scan if that is the last flush.
     pub(super) scan_from: ScanFrom,
 }
 
@@ -102,8 +116,8 @@ pub(super) fn encode(bytes: &mut [u8], header: &Header, entries: &[LogEntry]) {
         bytes[8 + n * 8..16 + n * 8].copy_from_slice(&number.to_le_bytes());
     }
     for (entry, room) in entries.iter().zip(bytes[HEADER..].chunks_exact_mut(ENTRY)) {
-        // An entry older than four billion programs may pass for one of just that age: whatever happened to its block
-        // before that is known by now.
+        // An entry older than four billion programs may pass for one of just that age: events of its block before that
+        // have been reported by now.
         let age = u32::try_from(header.made.saturating_sub(entry.at)).unwrap_or(u32::MAX);
         room[0..4].copy_from_slice(&entry.stale.word().to_le_bytes());
         room[4..8].copy_from_slice(&entry.distance.to_le_bytes());

@@ -1,4 +1,4 @@
-//! What the composition asks of the page validity log.
+//! The validity store's interface to the composition, for the page validity log.
 
 use super::page::LogEntry;
 use super::{LOST_PAGE, NONE, PageValidityLog, Stale};
@@ -20,7 +20,7 @@ impl Validity for PageValidityLog {
         self.insert_new(io, page, false)
     }
 
-    /// `page` has left a victim. The entry that frees the victim will tell; but a flush may come before.
+    /// `page` has left a victim. The entry that frees the victim will say so; but a flush may come before.
     #[inline]
     fn leave(&mut self, _geometry: &Geometry, page: Page) {
         if self.tells_of_leaving && self.barriers.keeps(Barrier::LeavingReported) {
@@ -39,21 +39,21 @@ impl Validity for PageValidityLog {
         Ok(())
     }
 
-    /// Nothing in `block` is live, and it waits for its erase: with this on flash a recovery knows.
+    /// Nothing in `block` is live, and it waits for its erase: with this on flash a recovery finds that.
     fn freed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
         let geometry = self.geometry;
         self.leaving.retain(|page| geometry.block_of(*page) != block);
         self.insert_new(io, geometry.page(block, 0), true)
     }
 
-    /// Writes what RAM alone knows, if there is anything.
+    /// Writes the entries that are in RAM alone, if there are any.
     fn flush<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         if self.buffer.is_empty() && self.leaving.is_empty() { Ok(()) } else { self.checkpoint(io) }
     }
 
-    /// Writes what RAM alone knows, even if that is nothing but from where on to scan, and cleans.
+    /// Writes the entries that are in RAM alone, even if there is nothing but from where on to scan, and cleans.
     fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        // What is reported stale must have been replaced on flash, and what is void be erased.
+        // Successors of pages that are reported stale must be on flash, and blocks whose entries are void be erased.
         io.barrier(Barrier::ReportsAfterReplacements);
         let seq = io.seq();
         let leaving = self.leaving.len();
@@ -62,7 +62,7 @@ impl Validity for PageValidityLog {
         }
         self.leaving.clear();
         self.cleaning.inserted(leaving);
-        // A page that is not the last of them says what the flush before had heard of.
+        // A page that is not the last of them says what the flush before covered.
         while self.buffer.len() > self.entries_per_page {
             self.write_page(io, self.marks)?;
         }
@@ -108,7 +108,7 @@ impl Validity for PageValidityLog {
         self.damaged
     }
 
-    /// Something is lost that it should know: from now on only the mapping tells what is live.
+    /// Something is lost that it should have: from now on only the mapping decides which pages are live.
     fn set_damaged(&mut self) {
         self.damaged = true;
     }

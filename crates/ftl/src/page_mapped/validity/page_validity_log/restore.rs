@@ -1,7 +1,7 @@
-//! Finding the log again when the power is back, and what it says of every block.
+//! Finding the log again at a mount, and what it says of every block.
 //!
 //! The newest page names the oldest that counts. All in between are read, which is what the paper charges IB-FTL's
-//! recovery with (GeckoFTL section 5.3): the newest entry of each block is found no other way. Timestamps tell which
+//! recovery with (GeckoFTL section 5.3): the newest entry of each block is found no other way. Timestamps show which
 //! entries are older than the last erase of their block: those from before its first page was programmed.
 
 use super::page::{LogPage, copy};
@@ -29,7 +29,7 @@ fn is_sound(header: &Header, geometry: &Geometry) -> bool {
         && header.number.checked_sub(header.oldest).is_some_and(|others| others < longest)
 }
 
-/// The newest page that can be read, what it says, and whether it was the first.
+/// The newest page that can be read, its content, and whether it was the first.
 fn newest_page<N: Nand>(
     io: &mut MetaIo<'_, N>,
     found: &mut impl Iterator<Item = StorePage>,
@@ -51,8 +51,8 @@ fn newest_first(mut scan: ValidityScan) -> Vec<StorePage> {
 }
 
 impl PageValidityLog {
-    /// Takes the log that is on flash for its own, the buffer being empty. What the last flush had frozen, and from
-    /// where on to scan: the beginning of time where there was none.
+    /// Takes the log that is on flash for its own, the buffer being empty. It returns the moment that the last flush
+    /// had frozen, and from where on to scan. Where there was none that is the beginning of time.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
         debug_assert!(self.buffer.is_empty() && self.pages.is_empty(), "a log is found again while there is one");
         let Some((header, pages, whole)) = self.choose(io, scan) else { return Default::default() };
@@ -63,7 +63,7 @@ impl PageValidityLog {
         self.marks
     }
 
-    /// From where on a log that is found in `scan` does not know what was made stale.
+    /// From where on stale pages may be missing in a log that is found in `scan`.
     pub(crate) fn heard_until<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> ScanFrom {
         newest_page(io, &mut newest_first(scan).into_iter()).map(|(header, ..)| header.scan_from).unwrap_or_default()
     }
@@ -74,13 +74,13 @@ impl PageValidityLog {
         pages.into_iter().filter(|page| *page != LOST_PAGE).collect()
     }
 
-    /// What the newest page says, the pages that count, oldest first, and whether none of them is missing.
+    /// The newest page's header, the pages that count, oldest first, and whether none of them is missing.
     fn choose<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Option<(Header, VecDeque<Page>, bool)> {
         let mut found = newest_first(scan).into_iter();
         let (header, newest, mut whole) = newest_page(io, &mut found)?;
         let mut pages = VecDeque::from([newest]);
         for number in (header.oldest..header.number).rev() {
-            // What a cut kept from being believed at the last recovery has the number of a newer page.
+            // A page that a cut kept from being believed at the last recovery has the number of a newer page.
             let mut rest = found.clone();
             match rest.find(|found| found.key == number as u32) {
                 Some(page) => {
@@ -96,7 +96,7 @@ impl PageValidityLog {
         Some((header, pages, whole))
     }
 
-    /// Reads the log once: the pages that it knows to be stale, by when each block was `begun`.
+    /// Reads the log once: the pages that are stale in it, by when each block was `begun`.
     pub(crate) fn stale_pages<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -124,8 +124,8 @@ impl PageValidityLog {
         }
     }
 
-    /// Reads the whole log: what it says of each block that it knows something of, where `begun` tells when the block's
-    /// first page was programmed. Which of `reports`, sorted, it knows to be stale.
+    /// Reads the whole log: what it has of each block, where `begun` is when the block's first page was programmed.
+    /// Which of `reports`, sorted, are stale in it.
     pub(crate) fn block_states<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -208,7 +208,7 @@ impl PageValidityLog {
         }
     }
 
-    /// Copies pages of the log that may have been in flight when the power failed.
+    /// Copies suspect pages of the log.
     pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
         self.relocate_pages(io, |page| pages.contains(&page))
     }

@@ -1,14 +1,14 @@
 //! A chain of groups as a Markov chain (MCAM): what each group would move, from how long pages live.
 //!
-//! Everything is counted per page that the host writes, which is the unit of time as well. A group into which f pages
-//! come and that has room for s keeps each of them for t = s / f, if its blocks are collected in the order in which they
-//! were closed. What is live then goes on. So a page that is live when it leaves the g-th group has lived for the sum of
-//! the times up to there, and the distribution says how many do.
+//! Everything is counted per page that the host writes, which is the unit of time as well. Let f pages come into a
+//! group that has room for s. It keeps each of them for t = s / f, if its blocks are collected in the order in which
+//! they were closed. Pages that are live then go on. So a page that is live when it leaves the g-th group has lived for
+//! the sum of the times up to there. The distribution says how many do.
 //!
-//! The last group keeps what it moves: it holds pages that have been through it once, twice and so on. With time t a page
-//! is moved at each age T + t, T + 2t ... that it lives to see, T being when it came. Its room decides t. Pages that were
-//! not written for so long that no interval was seen go round there too, all the time. Greedy does a little better than
-//! the order of closing there; the prediction is for the latter.
+//! The last group keeps what it moves: it holds pages that have been through it once, twice and so on. Let T be the age
+//! at which a page came. With time t it is moved at each age T + t, T + 2t ... that it lives to see. The group's room
+//! decides t. Some pages were not written for so long that no interval was seen. They go round there too, all the time.
+//! Greedy does a little better there than the order of closing; the prediction is for the latter.
 
 use super::intervals::{SurvivalCurve, alive_after, alive_at};
 use crate::policy::notes::GROUPS_MAX;
@@ -29,7 +29,7 @@ pub(super) struct Configuration {
     pub(super) groups: u8,
     /// Pages whose last interval is shorter go to HOT; none with 0.
     pub(super) hot_below: u64,
-    /// By group, HOT first: blocks that it may have. The last has what is left.
+    /// By group, HOT first: blocks that it may have. The last has the rest.
     pub(super) limits: [u32; GROUPS_MAX],
     /// By group, HOT first: the share of a victim's pages that is going to be live.
     pub(super) live_shares: [f64; GROUPS_MAX],
@@ -78,7 +78,7 @@ pub(super) struct Pages<'a> {
     pub(super) live: f64,
 }
 
-/// What a chain comes to.
+/// The prediction for a chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
     /// Pages written to flash for each that the host writes.
@@ -89,7 +89,7 @@ pub(super) struct Outcome {
 }
 
 impl Pages<'_> {
-    /// What is live at an age in the chain: pages of HOT come to it `hot` later.
+    /// The live pages at an age in the chain: pages of HOT come to it `hot` later.
     fn alive(&self, age: f64, hot: f64) -> f64 {
         alive_at(self.others, age) + alive_at(self.hot, hot + age)
     }
@@ -147,8 +147,8 @@ impl Pages<'_> {
             return None;
         }
         let comes = self.alive(age, hot);
-        // It cannot take longer than until it is filled with what comes. Of several times for which there is room, which
-        // there can be where many pages live equally long, the longest is looked for: there the least is moved.
+        // It cannot take longer than until it is filled with what comes. Of several times for which there is room,
+        // which there can be where many pages live equally long, the longest is looked for: there the least is moved.
         let mut longest = left / comes.max(1e-12);
         let mut shortest = longest;
         while self.held(age, hot, shortest) > room {
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!((outcome.sizes[1], outcome.live_shares[1]), (100.0, 0.5));
         // 4,900 is room for all that is left to die where it is, at 0.5 for each page written.
         assert!((outcome.write_amplification - 1.5).abs() < 0.01, "{outcome:?}");
-        // No room for the groups in front, however little they would move; and none for what is live.
+        // No room for the groups in front, however little they would move; and none for the live pages.
         times.groups[0] = 9_000.0;
         assert!(pages.outcome(&times).is_none());
         times.groups[0] = 100.0;

@@ -1,11 +1,11 @@
 //! The distribution of update intervals (UID): how many pages the host writes from one write of a page to the next.
 //!
-//! Counted are pairs: the interval that ended with one write of a page and the one that ended with the next. The first
+//! It counts pairs: the interval that ended with one write of a page and the one that ended with the next. The first
 //! decides whether the page went to HOT, the second how long it lived. Intervals are counted in steps that grow with
-//! them: eight of them double the length, for the first of a pair two.
+//! them: eight of them double the length. For the first of a pair two do.
 //!
-//! Every write counts. A sample of the pages, as the paper has, would take less RAM, and under skewed writes be wrong by
-//! whether the few pages that are written most are in it.
+//! Every write counts. The paper has a sample of the pages, which would take less RAM. Under skewed writes it would be
+//! wrong by whether the few pages that are written most are in it.
 
 use crate::RamLedger;
 use alloc::boxed::Box;
@@ -16,7 +16,7 @@ use phelsuma_nand::LogicalPage;
 /// Steps of an interval to a doubling, and of the one before it.
 const FINE: u32 = 8;
 const COARSE: u32 = 2;
-/// Intervals of up to 2^32 are told apart.
+/// Intervals of up to 2^32 are distinguished.
 const DOUBLINGS: u32 = 32;
 /// Steps of intervals.
 pub(super) const STEPS: usize = (FINE * DOUBLINGS) as usize;
@@ -76,12 +76,12 @@ impl Intervals {
         *earlier = step(interval, COARSE) as u8;
     }
 
-    /// What was counted, if it is enough.
+    /// The counts, if there are enough.
     pub(super) fn distribution(&self) -> Option<Distribution<'_>> {
         (self.total >= PAIRS_MIN).then_some(Distribution { pairs: &self.pairs, total: self.total as f64 })
     }
 
-    /// From now on what was counted so far counts half.
+    /// From now on the counts so far count half.
     pub(super) fn begin_epoch(&mut self) {
         self.pairs.iter_mut().for_each(|pair| *pair /= 2);
         self.total = self.pairs.iter().map(|pair| u64::from(*pair)).sum();
@@ -109,7 +109,8 @@ impl Distribution<'_> {
         begin(earlier_steps, COARSE) as u64
     }
 
-    /// Of pages that go to HOT, whose last interval is below the threshold, and of the others. Together they begin with 1.
+    /// Of pages that go to HOT, whose last interval is below the threshold, and of the others. Together they begin with
+    /// 1.
     pub(super) fn split(&self, earlier_steps: usize) -> (SurvivalCurve, SurvivalCurve) {
         let survival = |rows: core::ops::Range<usize>| {
             let mut survival = [0.0; STEPS + 1];
@@ -142,7 +143,7 @@ pub(super) fn alive_at(survival: &SurvivalCurve, age: f64) -> f64 {
     survival[at] + (survival[at + 1] - survival[at]) * within
 }
 
-/// The mean of what is left after `age`, of those that live longer: the integral of the survival from there on.
+/// The mean of the life left after `age`, of those that live longer: the integral of the survival from there on.
 pub(super) fn alive_after(survival: &SurvivalCurve, age: f64) -> f64 {
     let mut at = step(age.max(1.0) as u64, FINE);
     let (mut from, mut alive) = (age, alive_at(survival, age));

@@ -1,26 +1,39 @@
-//! MiDAS (FAST 2024, "MIDAS: Minimizing Write Amplification in Log-Structured Systems through Adaptive Group Number and
-//! Size Configuration"): a chain of groups of blocks. What the host writes comes to the front; what collection moves out
-//! of a group goes to the next one; what moves out of the last stays there. So age sorts the pages, and each group's size
-//! says at which age. A HOT group in front of the chain takes what is written again soon. How many groups there are and
-//! how large they are follows from how the host writes: from the distribution of update intervals (UID, `intervals.rs`) a
-//! Markov chain of the groups (MCAM, `chain.rs`) predicts what each would move, and a search over configurations (GCS,
-//! `search.rs`) takes the best.
+//! MiDAS: a chain of groups of blocks that sorts pages by age, and whose number and sizes adapt to the host's writes.
 //!
-//! Stream 0 is the HOT group, stream g the g-th of the chain. The victim part is `victims/chain.rs`: the block that was
-//! closed first in the group that is over its size, and the emptiest of the last group where none is.
+//! This is FAST 2024, "MIDAS: Minimizing Write Amplification in Log-Structured Systems through Adaptive Group Number
+//! and Size Configuration".
 //!
-//! **As in the paper**, as far as its abstract, talk and the public description of its simulator say: the chain and its
-//! moves; HOT by update interval; the distribution of these; an epoch of four logical capacities, after
-//! which the configuration is chosen anew; groups in order of age but for the last, which is greedy; and **irregular
-//! patterns**: where the share of live pages that victims of a group have is far from what was predicted, that group and
-//! all behind it become one, until the next epoch.
+//! ```text
+//! host ─┬─ hot ─▶ HOT
+//!       │          ▼
+//!       └───────▶  1 ──▶ 2 ──▶ … ──▶ last ─┐
+//!                                     ▲────┘
+//! ```
+//!
+//! What the host writes comes to the front. Pages that collection moves out of a group go to the next one; those of the
+//! last group stay there. So age sorts the pages, and each group's size says at which age. A HOT group in front of the
+//! chain takes pages that are written again soon. The number of groups and their sizes follow from how the host writes:
+//! - the distribution of update intervals (UID, `intervals.rs`) is measured;
+//! - from it a Markov chain of the groups (MCAM, `chain.rs`) predicts what each would move;
+//! - a search over configurations (GCS, `search.rs`) takes the best.
+//!
+//! Stream 0 is the HOT group, stream g the g-th of the chain. The victim part is `victims/chain.rs`. It takes the block
+//! that was closed first in the group that is over its size. Where none is, it takes the emptiest of the last group.
+//!
+//! **As in the paper**, as far as its abstract, talk and the public description of its simulator go:
+//! - the chain and its moves;
+//! - HOT by update interval, and the distribution of these;
+//! - an epoch of four logical capacities, after which the configuration is chosen anew;
+//! - groups in order of age but for the last, which is greedy;
+//! - **irregular patterns**: the share of live pages in a group's victims may be far from the prediction. Then that
+//!   group and all behind it become one, until the next epoch.
 //!
 //! **Simplified, or chosen here because no more is known of it:**
 //! - The host's last write of each page and the length of its last interval are in tables in RAM, five bytes a logical
-//!   page, and the distribution is that of all writes. The paper has timestamps of a hundredth of the pages alone, and a
-//!   smaller filter for what is hot.
-//! - What is counted are pairs of intervals, one and the next, so that what a threshold of HOT does to the rest of the chain
-//!   can be predicted, and not only tried. Whether the paper's model does that is not known.
+//!   page. The distribution is that of all writes. The paper has timestamps of a hundredth of the pages alone, and a
+//!   smaller filter for hot pages.
+//! - Pairs of intervals are counted, one and the next. So the effect of a threshold of HOT on the rest of the chain can
+//!   be predicted, and not only tried. Whether the paper's model does that is not known.
 //! - The search inserts groups one by one where they help most, then changes what helps until nothing does.
 //! - *Far* is a difference of [`IRREGULAR`], of victims of which there were [`VICTIMS_MIN`].
 //!
@@ -89,7 +102,7 @@ struct Midas {
     intervals: Intervals,
     now: Configuration,
     limits: Groups,
-    /// What the victim part sees: how they were when the last block was collected.
+    /// The victim part's view: how they were when the last block was collected.
     shown: Groups,
     epoch_began: Option<u64>,
     checked: u64,
@@ -100,7 +113,7 @@ struct Midas {
     irregular: u64,
 }
 
-/// What the victims of a group held.
+/// The live pages in the victims of a group.
 #[derive(Clone, Copy, Default, Debug)]
 struct Victims {
     blocks: u32,
@@ -174,7 +187,8 @@ impl Midas {
             self.configure(view);
             return view.counters.keys().len() as u32;
         }
-        // After a change what was sorted otherwise has to leave the groups first: half an epoch says nothing of them.
+        // After a change the pages that were sorted otherwise have to leave the groups first: half an epoch says
+        // nothing of them.
         if now - self.checked.max(began) >= self.epoch / 4 {
             self.checked = now;
             if now - began >= self.epoch / 4 * 3 {

@@ -1,9 +1,9 @@
 //! The search for the best configuration (GCS): how many groups, how large, and which pages are hot.
 //!
-//! In the plane of times, not of sizes: a chain is how long pages are in each group, and sizes follow. Thresholds of HOT
-//! and its times are tried on a grid; then groups are inserted in front of the last one as long as that helps; then each
-//! time is made longer and shorter as long as that helps. What does not save [`WORTHWHILE`] of the moves is not worth a
-//! group, since each has an open block of its own.
+//! It works in the plane of times, not of sizes: a chain is how long pages are in each group, and sizes follow.
+//! Thresholds of HOT and its times are tried on a grid. Then groups are inserted in front of the last one as long as
+//! that helps. Then each time is made longer and shorter as long as that helps. A group is worth its place only if it
+//! saves [`WORTHWHILE`] of the moves, since each has an open block of its own.
 
 use super::chain::{Configuration, Outcome, Pages, Times};
 use super::intervals::{Distribution, EARLIER_STEPS, SurvivalCurve};
@@ -163,7 +163,8 @@ mod tests {
         let one = one.write_amplification(&Times::of_one_group(0.0));
         let best = best(uid, &drive, 6).unwrap();
         assert!(best.write_amplification < 0.5 * one, "{best:?} for {one}");
-        // Whether by HOT or by the first group of the chain: those that live for 1,000 are to die where they were written.
+        // Whether by HOT or by the first group of the chain: those that live for 1,000 are to die where they were
+        // written.
         let first = usize::from(best.hot_below == 0);
         assert!((800.0..2_000.0).contains(&(f64::from(best.limits[first]) * 64.0)), "{best:?}");
     }

@@ -1,4 +1,4 @@
-//! How many pages are live in each block, by what the log knows and what it is to be told.
+//! How many pages are live in each block, by the log and by the entries that are to be added to it.
 
 use super::LiveByLog;
 use crate::page_mapped::durability::common::{BlockInformation, Silent};
@@ -11,19 +11,19 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
 
-/// Of a block: nothing in it was live when the log was last heard of.
+/// Of a block: nothing in it was live at the last report to the log.
 const FREE: u16 = u16::MAX;
 
-/// What the log is held against.
+/// What the log is compared with.
 struct Told {
-    /// Pages that are stale, and that it may not know to be; ascending.
+    /// Pages that are stale, and may not be so in the log; ascending.
     pages: Vec<Page>,
     /// Of these, the ones of which nothing can be read in blocks that were not looked at.
     in_front: Vec<Silent>,
 }
 
 impl Told {
-    /// Those of it are left that the log does not know, in blocks that it does not take for free.
+    /// Keeps those that are not in the log, in blocks that it does not take for free.
     fn keep_news(&mut self, log: &mut LiveByLog, geometry: &Geometry, stale: &[u16], known: Vec<bool>) {
         debug_assert_eq!(known.len(), self.pages.len(), "the log has not answered for each page");
         debug_assert!(self.pages.is_sorted(), "pages are asked about in no order");
@@ -37,8 +37,8 @@ impl Told {
 }
 
 impl Gathered<LiveByLog> {
-    /// Reads the log, as the paper charges IB-FTL's recovery with: how many pages are live in each block. What it is to
-    /// be told remains.
+    /// Reads the log, as the paper charges IB-FTL's recovery with: how many pages are live in each block. What is to be
+    /// reported to it remains.
     pub(super) fn read_log<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
@@ -51,7 +51,7 @@ impl Gathered<LiveByLog> {
             drive.ftl.blocks.counters.add(geometry.block_of(version.page));
         }
         let mut told = self.what_to_tell(&geometry);
-        // What is stale in each block, here and in the log, takes two bytes.
+        // The stale pages of each block, here and in the log, take a counter of two bytes.
         let told_bytes = told.pages.capacity() * (size_of::<Page>() + size_of::<bool>());
         self.live_by.scratch = self.live_by.scratch.max(told_bytes + 4 * geometry.blocks() as usize);
         let mut stale = vec![0u16; geometry.blocks() as usize];
@@ -85,7 +85,7 @@ impl Gathered<LiveByLog> {
         self.look_for_dangling(drive, translation, found);
     }
 
-    /// What is stale, and the log may not know it.
+    /// Pages that are stale, and may not be so in the log.
     fn what_to_tell(&self, geometry: &Geometry) -> Told {
         let log = &self.live_by;
         let mut pages = log.reports.clone();
@@ -96,8 +96,8 @@ impl Gathered<LiveByLog> {
             );
         }
         pages.extend(log.unreadable.iter().map(|silent| silent.page));
-        // Of blocks that were not looked at as well: the log may have heard of them before the first page that can be read
-        // was programmed, which counts as when the block was begun.
+        // Also of blocks that were not looked at. The log may have had the report before the first readable page was
+        // programmed, which counts as when the block was begun.
         let mut in_front: Vec<Silent> =
             self.bid.unreadable_in_front.iter().map(|page| Silent { page: *page, after: 0 }).collect();
         in_front.retain(|silent| !pages.contains(&silent.page));
@@ -124,7 +124,7 @@ impl Gathered<LiveByLog> {
             log.leave_out(&geometry, &named);
             log.reports.retain(|page| named.binary_search(page).is_err());
             told.pages.retain(|page| named.binary_search(page).is_err());
-            // Whose place they took nobody knows.
+            // Whose place they took is lost.
             drive.ftl.validity.set_damaged();
         }
         log.silent.retain(|silent| named.binary_search(&silent.page).is_err());
@@ -138,8 +138,8 @@ impl Gathered<LiveByLog> {
         log.reports.dedup();
     }
 
-    /// Looks for dangling entries if there may be any. What took the place of another, if the log has heard of that or the
-    /// other's block was written anew, is older than the log's last page or the block begun last.
+    /// Looks for dangling entries if there may be any. That takes a page that replaced another, where the log has that
+    /// or the other's block was written anew. Such a page is older than the log's last page or the block begun last.
     fn look_for_dangling<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
@@ -158,13 +158,14 @@ impl Gathered<LiveByLog> {
         }
     }
 
-    /// Finds entries that name what is not there any more, because the page that took its place cannot be read: of an entry
-    /// that was dirty only its page tells. What the log knows to be stale, or what stood in a block that was begun after the
-    /// translation page was synchronized, is no page of an entry: it would be one of two owners, or be reported as stale
-    /// once more when it is somebody else's. What the log has not heard of stays: nothing tells it from the newest page.
+    /// Finds entries that name a page that is gone, and whose successor cannot be read: the newest page of a dirty
+    /// entry is its only record. Two kinds of page are no page of an entry: those that are stale in the log, and those
+    /// in a block that was begun after the translation page was synchronized. Such a page would have two owners, or be
+    /// reported as stale once more when it belongs to another. A page that is not in the log stays: nothing tells it
+    /// from the newest page.
     ///
-    /// All translation pages are read for it, and the log once more. Where a page `has_gone_bad`, and no cut can have torn
-    /// it, it is also looked whether what they name has been made blank by an erase that was cut.
+    /// All translation pages are read for it, and the log once more. A page may have gone bad (`has_gone_bad`) that no
+    /// cut can have torn. Then entries are also checked for pages that an interrupted erase has made blank.
     fn find_dangling<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,

@@ -85,7 +85,7 @@ impl LiveByLog {
                 SpareRead::Unreadable => {
                     self.unreadable.push(Silent { page, after });
                     if says_more {
-                        // Whose place it took nobody knows: from now on only the mapping tells what is live.
+                        // Whose place it took is lost: from now on only the mapping decides which pages are live.
                         drive.ftl.validity.set_damaged();
                     }
                 }

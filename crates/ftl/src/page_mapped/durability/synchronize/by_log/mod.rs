@@ -1,17 +1,17 @@
-//! What the page validity log knew that is not on flash: entries that were in its buffer when the power failed.
+//! Recovering the entries of the page validity log that were in its buffer when the power failed.
 //!
 //! GeckoFTL (section 5.3) has IB-FTL's recovery read the whole log, and is silent on these. Here they are found again,
-//! because whatever makes a page stale says so elsewhere as well, in something that a recovery reads anyway:
+//! because every operation that makes a page stale also leaves that in something that a recovery reads anyway:
 //!
 //! - A user page names in its spare area the page whose place it took. All that were written since the last flush are
-//!   looked at, and until there is another flush none of their blocks is erased (`young.rs`).
-//! - The entry of a trimmed page, in its translation page, names the page that was. Those that were synchronized since the
-//!   last flush are read.
-//! - What a page names is stale if it still holds the same logical page, and an older copy of it; or nothing that can be
-//!   read.
-//! - What was never written in a block, or torn, is not live.
-//! - Where the last place of a page was lost with its translation page, the page that takes its place says that, and so
-//!   does the entry of a trimmed one. From then on, for good, only the mapping tells what is live.
+//!   examined. Until there is another flush none of their blocks is erased (`young.rs`).
+//! - The entry of a trimmed page, in its translation page, names the page that was. Those that were synchronized since
+//!   the last flush are read.
+//! - A page that is so named is stale if it still holds the same logical page, and an older copy of it. It is stale as
+//!   well if it cannot be read.
+//! - Pages of a block that were never written, or are torn, are not live.
+//! - The last place of a page may be lost with its translation page. Then the page that takes its place says that, and
+//!   so does the entry of a trimmed one. From then on, for good, the mapping alone decides which pages are live.
 //!
 //! No older version of a translation page is needed, so these may be collected like all others.
 
@@ -33,15 +33,15 @@ use crate::page_mapped::validity::{PageValidityLog, Validity, ValidityScan};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Nand, Page};
 
-/// A page validity log tells which pages are live. What a recovery gathers for it.
+/// A page validity log decides which pages are live. The findings of a recovery for it.
 #[derive(Default)]
 pub(crate) struct LiveByLog {
     pub(super) scan: ValidityScan,
-    /// Pages of the log that may have been in flight; their bytes are kept where it reads them.
+    /// Suspect pages of the log; their bytes are kept where it reads them.
     pub(super) suspects: Vec<FoundPage>,
-    /// From where on it may not know all, though those turn bad.
+    /// From where on it may be incomplete, even if suspect pages turn bad.
     pub(super) heard_until: ScanFrom,
-    /// Pages that are stale, and that it may not know to be.
+    /// Pages that are stale, and may not be so in the log.
     pub(super) reports: Vec<Page>,
     /// Where the part of a block begins that is not live because it was not written.
     pub(super) unwritten: Vec<Page>,
@@ -51,14 +51,14 @@ pub(crate) struct LiveByLog {
     pub(super) unreadable: Vec<Silent>,
     /// When its last page was programmed, in program order.
     pub(super) told_until: u64,
-    /// Blocks of user pages of which none is live, and it does not know that: it would take them for written ones.
+    /// Blocks of user pages of which none is live, which is not in the log: it would take them for written ones.
     pub(super) freed: Vec<Block>,
     /// Blocks with user pages that were written since, with the seq of the last of them.
     pub(super) young: Vec<(Block, u64)>,
-    /// Bytes of what was there for a while.
+    /// RAM that was used for a while.
     pub(super) scratch: usize,
-    /// Of these, ascending, the ones that must not be erased before it is told: where a page was copied by a recovery
-    /// that did not come to its end, the copy says the same.
+    /// Of these, ascending, the ones that must not be erased before the report. Where a recovery that was cut has
+    /// copied a page, the copy says the same.
     pub(super) kept: Vec<Block>,
 }
 
@@ -69,7 +69,7 @@ impl LiveBy for LiveByLog {
 
     fn begin(paged: &mut PagedMapping, store: &mut PageValidityLog) -> Survival {
         point_back(paged, store);
-        // What is closed from now on is not what was written lately.
+        // Blocks closed from now on are not among those written lately.
         Survival::Nothing
     }
 
@@ -128,7 +128,7 @@ impl LiveBy for LiveByLog {
         of.read_log(drive, translation, found);
     }
 
-    /// Blocks that must not be erased before the log has heard of what their pages say.
+    /// Blocks that must not be erased before what their pages say was reported to the log.
     fn keeps(&self, block: Block) -> bool {
         debug_assert!(self.kept.is_sorted(), "what is kept is looked up in no order");
         self.kept.binary_search(&block).is_ok()
@@ -166,7 +166,7 @@ impl LiveBy for LiveByLog {
         of.tell_log(drive, kept)
     }
 
-    /// What it takes in RAM.
+    /// Its RAM.
     fn bytes(&self) -> u64 {
         let pages = self.reports.capacity() + self.unwritten.capacity() + self.freed.capacity() + self.kept.capacity();
         (self.suspects.capacity() * size_of::<FoundPage>()

@@ -1,4 +1,4 @@
-//! What was made stale since the log has heard of it.
+//! Pages that became stale and are not in the log yet.
 
 use super::LiveByLog;
 use crate::medium::marks::{PointsBack, SpareMarks};
@@ -14,8 +14,8 @@ use phelsuma_nand::{Nand, Page, SpareRead};
 type NamedPage = (Page, u32, u64);
 
 impl Gathered<LiveByLog> {
-    /// Leaves of these pages, which translation pages may have learnt of, those that the log does not know to be stale. If
-    /// there are any, a trim may be lost with them, and from now on only the mapping tells what is live.
+    /// Leaves of these pages, which may have been in translation pages, those that are not stale in the log. If there
+    /// are any, a trim may be lost with them, and from now on only the mapping decides which pages are live.
     pub(super) fn ask_log<N: Nand>(&self, drive: &mut PagedDrive<'_, PageValidityLog, N>, learnt: &mut Vec<MetPage>) {
         learnt.sort_unstable_by_key(|candidate| candidate.page);
         debug_assert!(learnt.is_sorted_by(|a, b| a.page < b.page), "a page was met twice");
@@ -30,7 +30,7 @@ impl Gathered<LiveByLog> {
         }
     }
 
-    /// Finds what was made stale since the log has heard of it.
+    /// Finds pages that became stale since the last report to the log.
     pub(super) fn find_reports<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
@@ -101,7 +101,8 @@ impl Gathered<LiveByLog> {
         }
     }
 
-    /// Reports what is named and is still what it is named for, and what such a page names that cannot be believed.
+    /// Reports a named page that is still the one it is named for, and the page that such a page names if it cannot be
+    /// believed.
     fn report_named<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
@@ -124,7 +125,7 @@ impl Gathered<LiveByLog> {
                 continue;
             }
             match read {
-                // The last page of its block, and bad. That something took its place tells that it had completed.
+                // The last page of its block, and bad. Since something took its place, it had completed.
                 SpareRead::Written(spare) if spare.seq > until => {
                     debug_assert!(spare.seq < before, "pages are followed back to one that is younger");
                     let is_believed = found.candidates_of(key).iter().any(|candidate| candidate.page == page);
@@ -138,7 +139,7 @@ impl Gathered<LiveByLog> {
                 SpareRead::Unreadable => {
                     // Its block may have been written anew since.
                     log.silent.push(drive.silent_at(page));
-                    // Or it has gone bad, and whose place it took nobody knows.
+                    // Or it has gone bad, and whose place it took is lost.
                     if since >= log.heard_until.oldest_open {
                         drive.ftl.validity.set_damaged();
                     }

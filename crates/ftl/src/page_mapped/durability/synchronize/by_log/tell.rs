@@ -1,4 +1,4 @@
-//! The log is told what it did not know.
+//! Adding the entries to the log that were missing.
 
 use super::LiveByLog;
 use crate::FtlError;
@@ -8,7 +8,7 @@ use crate::page_mapped::durability::{Survival, Synchronizing, YoungBlocks};
 use crate::page_mapped::validity::{PageValidityLog, Validity};
 use phelsuma_nand::{Block, Nand, Page};
 
-/// What a recovery has to tell the log.
+/// A report to the log from a recovery.
 enum LogNews {
     /// This page is stale.
     Stale(Page),
@@ -19,12 +19,11 @@ enum LogNews {
 }
 
 impl Gathered<LiveByLog> {
-    /// From now on blocks of user pages are noted as they are closed, and no flush says that the log has heard of
-    /// everything.
+    /// From now on blocks of user pages are noted as they are closed, and no flush claims to cover everything.
     pub(super) fn begin_telling_log<N: Nand>(&mut self, drive: &mut PagedDrive<'_, PageValidityLog, N>) {
         let geometry = drive.geometry();
         let log = &mut self.live_by;
-        // What is free now may be written anew before the log hears of it.
+        // A block that is free now may be written anew before the report.
         let mut freed = core::mem::take(&mut log.freed);
         let mut is_news = |page: &Page| {
             let block = geometry.block_of(*page);
@@ -47,8 +46,8 @@ impl Gathered<LiveByLog> {
         drive.ftl.durability.begin(Survival::Synchronize(Synchronizing::ByLog(young)));
     }
 
-    /// Tells the log, once the copies of what may have been in flight are safe: then the blocks that were kept for it
-    /// need not be any more.
+    /// Reports to the log, once the copies of suspect pages are safe. Then the blocks that were kept for it need not be
+    /// any more.
     pub(super) fn tell_log<N: Nand>(
         &self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
@@ -59,7 +58,7 @@ impl Gathered<LiveByLog> {
         let stale = log.reports.iter().map(|page| LogNews::Stale(*page));
         let unwritten = log.unwritten.iter().map(|page| LogNews::Unwritten(*page));
         let freed = log.freed.iter().map(|block| LogNews::Freed(*block));
-        // What was copied is stale as well.
+        // The originals of copies are stale as well.
         let mut is_told = !self.suspects.is_empty();
         for news in stale.chain(unwritten).chain(freed) {
             if matches!(news, LogNews::Freed(block) if drive.ftl.blocks.is_in_use(block)) {

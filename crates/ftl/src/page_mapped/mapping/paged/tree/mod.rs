@@ -1,16 +1,17 @@
-//! Translation pages as the leaves of a B+-tree: only the root is in RAM, and a few inner nodes are cached (µ-FTL as
-//! GeckoFTL section 5.3 takes it).
+//! Translation pages as the leaves of a B+-tree, of which only the root and a few cached inner nodes are in RAM.
+//!
+//! This is µ-FTL as GeckoFTL section 5.3 has it.
 //!
 //! An inner node is a page on flash that names its children, four bytes each. Writing a translation page changes its
 //! parent, which is cached for it and dirty from then on. A dirty node is written when it is evicted, and changes its
-//! own parent in turn: where that is not cached, it takes the slot of its child. So one translation page makes at most
+//! own parent in turn. Where that is not cached, it takes the slot of its child. So one translation page makes at most
 //! one node a level be written, however few nodes the cache has room for.
 //!
-//! Finding out where a page is leaves dirty nodes where they are if it must not write; then a node that finds no room
-//! is read again each time.
+//! A lookup that must not write leaves dirty nodes where they are. Then a node that finds no room is read again each
+//! time.
 //!
-//! Not said by the paper, which leaves all of this open: the cache and its size are declared apart from the cache of
-//! mapping entries; all of a node's children are taken for lost when it cannot be read, until each is written anew.
+//! The paper leaves all of this open. Decided here: the cache and its size are declared apart from the cache of mapping
+//! entries. When a node cannot be read, all of its children are taken for lost, until each is written anew.
 
 mod moves;
 mod node_cache;
@@ -30,7 +31,7 @@ use phelsuma_nand::{Geometry, Kind, Nand, Page};
 
 /// It was never written.
 const NONE: u32 = u32::MAX;
-/// It was written, and nobody knows where it is.
+/// It was written, and its place is lost.
 const LOST: u32 = u32::MAX - 1;
 
 /// A B+-tree of translation pages.
@@ -43,14 +44,14 @@ pub(crate) struct TranslationTree {
     damaged: bool,
     /// Where leaves are, while a recovery finds them.
     found: Vec<u32>,
-    /// What is moved out of a victim.
+    /// The pages that are moved out of a victim.
     moving: Vec<(u32, Page)>,
     reads: u64,
     programs: u64,
     unreadable: u64,
 }
 
-/// Nodes that are cached: as asked for, or an eighth of them, at least 8. Never more than there are.
+/// Nodes that are cached: as requested, or an eighth of them, at least 8. Never more than there are.
 pub(super) fn cached_nodes(shape: &TreeShape, asked: u32) -> u32 {
     let nodes = if asked == 0 { (shape.inner() / 8).max(8) } else { asked };
     nodes.min(shape.inner())
@@ -160,8 +161,8 @@ impl TranslationTree {
         self.unreadable += 1;
     }
 
-    /// Caches an inner node, and those above it if that writes nothing. Nothing where there is no room but in place of dirty nodes, and those
-    /// must not be written.
+    /// Caches an inner node, and those above it if that writes nothing. Nothing where there is no room but in place of
+    /// dirty nodes, and those must not be written.
     fn fetch<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -316,7 +317,7 @@ impl TranslationTree {
         Ok(to)
     }
 
-    /// Writes every dirty node, each once: from then on flash and the root are all there is to know.
+    /// Writes every dirty node, each once: from then on flash and the root hold everything.
     pub(super) fn write_dirty_nodes<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         while let Some(slot) = self.nodes.lowest_dirty() {
             self.write_node(io, slot)?;
@@ -376,7 +377,7 @@ impl TranslationTree {
         Ok(places[self.shape.leaves() as usize..].iter().filter(|place| **place < LOST).count() as u64)
     }
 
-    /// The first leaf from `from` on of which only the tree knows that it is lost.
+    /// The first leaf from `from` on whose loss is recorded in the tree alone.
     pub(super) fn next_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, from: u32) -> Option<u32> {
         (from..self.shape.leaves()).find(|leaf| self.entry(io, *leaf, Writes::Not) == LOST)
     }

@@ -51,7 +51,7 @@ impl TranslationTree {
         written
     }
 
-    /// Whether a copy at `from` must be moved: it is the newest, or nobody knows which is.
+    /// Whether a copy at `from` must be moved: it is the newest, or it is not known which is.
     fn is_wanted(&self, number: u32, entry: u32, from: Page) -> bool {
         entry == from.0 || entry == LOST && number < self.shape.leaves()
     }
@@ -71,7 +71,7 @@ impl TranslationTree {
             return Ok(0);
         }
         if !is_leaf && let Some(slot) = self.nodes.find(number) {
-            // The cache knows it, and perhaps better.
+            // The cache has it, and perhaps a newer one.
             let to = self.append_node(io, slot)?;
             self.set(io, number, to.0);
             return Ok(1);

@@ -90,8 +90,8 @@ impl NodeCache {
         Some(NodeSlot(self.nodes.len() - 1))
     }
 
-    /// The node used longest ago, of those that are clean or of all. A page is read or written whenever this is asked,
-    /// so it may look at all of them.
+    /// The node used longest ago, of those that are clean or of all. Each call reads or writes a page anyway, so it may
+    /// look at all of them.
     pub(super) fn oldest(&self, clean: bool) -> Option<NodeSlot> {
         let candidates = self.nodes.iter().enumerate().filter(|(_, node)| !clean || !node.dirty);
         candidates.min_by_key(|(_, node)| node.used).map(|(slot, _)| NodeSlot(slot))

@@ -1,8 +1,8 @@
 //! The shape of the B+-tree of translation pages: which node is whose child, by number alone.
 //!
-//! Keys are dense, and as many as the drive has logical pages, so the tree never grows, splits or merges: it is as full
+//! Keys are dense, and as many as the drive has logical pages, so the tree never grows, splits or merges. It is as full
 //! as it can be from the beginning, and a node's place in it is its number. Translation pages are the leaves and have
-//! the first numbers; then come the nodes of each level, and the root is the last.
+//! the first numbers. Then come the nodes of each level, and the root is the last.
 
 use phelsuma_nand::Geometry;
 

@@ -136,7 +136,7 @@ fn a_tree_is_a_map_whatever_the_size_of_its_cache() {
                 }
             }
             alone.compare();
-            // What the root says is all there is to know once the nodes are on flash.
+            // The root holds everything once the nodes are on flash.
             alone.io(|tree, io| tree.write_dirty_nodes(io)).unwrap();
             let root = alone.tree.root().to_vec();
             alone.tree = TranslationTree::new(alone.blocks.geometry(), leaves, nodes, fanout);
