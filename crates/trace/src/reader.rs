@@ -305,21 +305,31 @@ impl OpenedFile {
             Some(format) => format,
             None => format::detect::detect(&input)?,
         };
+        let columns = match format {
+            Format::Columns => Some(format::columns::of(options.columns.as_ref(), &input.sample, &input.file)?),
+            _ => None,
+        };
         let guess = (format == Format::DiskSim).then(|| format::disksim::time_unit_of(&input.sample));
-        let time_unit = options.time_unit.filter(|_| !format.fixes_time_unit());
+        let named_unit = options.time_unit.filter(|_| !format.fixes_time_unit());
+        let stated = columns.as_ref().and_then(ColumnSpec::time_unit).unwrap_or(format.time_unit());
         let read = FileRead {
             file: input.file.to_string(),
             format,
             format_guessed: named.is_none(),
-            time_unit: time_unit.or(guess).unwrap_or(format.time_unit()),
-            time_unit_guessed: time_unit.is_none() && guess.is_some(),
+            time_unit: named_unit.or(guess).unwrap_or(stated),
+            time_unit_guessed: named_unit.is_none() && guess.is_some(),
         };
-        let records = records(input, &read, options)?;
+        let records = records(input, &read, columns, options)?;
         Ok(OpenedFile { read, records })
     }
 }
 
-fn records(input: Input, read: &FileRead, options: &OpenOptions) -> Result<Box<dyn Records>, TraceError> {
+fn records(
+    input: Input,
+    read: &FileRead,
+    columns: Option<ColumnSpec>,
+    options: &OpenOptions,
+) -> Result<Box<dyn Records>, TraceError> {
     use crate::format::disksim::FiveColumns;
     let Input { file, sample, stream, .. } = input;
     let FileRead { format, time_unit: time, .. } = *read;
@@ -329,9 +339,9 @@ fn records(input: Input, read: &FileRead, options: &OpenOptions) -> Result<Box<d
     Ok(match format {
         Format::Csv => text.records(format::csv::Csv::new(time, needs_header)),
         Format::Columns => {
-            let spec = format::columns::of(options.columns.as_ref(), &sample, &file)?;
+            let spec = columns.unwrap_or_default();
             let separator = spec.separator();
-            text.lenient(Lenient::separated(AnyColumns::new(spec, options.time_unit), separator))
+            text.lenient(Lenient::separated(AnyColumns::new(spec, time), separator))
         }
         Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed)),
         Format::FlashSim => text.records(format::flashsim::parser(time)),

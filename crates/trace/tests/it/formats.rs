@@ -209,10 +209,10 @@ fn files_without_a_trace_are_refused() {
     assert_eq!(error_of(b"", None), "t: is empty, a trace has at least one request");
     assert_eq!(error_of(&gz(b""), None), "t: is empty, a trace has at least one request");
     let noise: Vec<u8> = (0..5000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    assert!(error_of(&noise, None).starts_with("t: no known trace format (it begins `"));
+    assert!(error_of(&noise, None).starts_with("t: no known trace format; it begins `"));
     assert!(
         error_of(b"Dear reader,\nthis is a letter.\n", None)
-            .contains("(it begins `Dear reader,`); one of csv, disksim,")
+            .contains("it begins `Dear reader,`, `this is a letter.`; --format names one of")
     );
     assert!(error_of(&[0; 4096], None).starts_with("t: no known trace format"));
 }

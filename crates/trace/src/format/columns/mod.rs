@@ -42,7 +42,7 @@ pub(crate) enum Column {
 /// | first byte | `offset`, `lba` | bytes, or `page` for 4,096; bytes of `offset` and 512 of `lba` when absent |
 /// | length | `size` | the same; bytes when absent |
 /// | passed over | `-` | |
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnSpec {
     columns: Vec<Column>,
     /// What separates columns; guessed from the first lines when absent.
@@ -124,6 +124,11 @@ impl ColumnSpec {
     /// What separates columns, where that is settled.
     pub(crate) fn separator(&self) -> Option<u8> {
         self.separator
+    }
+
+    /// The unit of times, if there are any.
+    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
+        self.columns.iter().find_map(|column| if let Column::Time(unit) = column { Some(*unit) } else { None })
     }
 
     fn check(&self) -> Result<(), String> {

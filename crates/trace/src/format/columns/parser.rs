@@ -35,14 +35,13 @@ fn word_of(word: &[u8]) -> Option<Op> {
 pub(crate) struct AnyColumns {
     spec: ColumnSpec,
     separator: Separator,
-    time: Option<TimeUnit>,
+    time: TimeUnit,
     lines_left: u64,
     devices: hashbrown::HashMap<Box<[u8]>, u32>,
 }
 
 impl AnyColumns {
-    /// `time` is what a person says the unit is, if anything.
-    pub(crate) fn new(spec: ColumnSpec, time: Option<TimeUnit>) -> Self {
+    pub(crate) fn new(spec: ColumnSpec, time: TimeUnit) -> Self {
         let separator = if spec.separator == Some(b' ') { Separator::Blank } else { Separator::Comma };
         let lines_left = spec.skip_lines;
         AnyColumns { spec, separator, time, lines_left, devices: hashbrown::HashMap::new() }
@@ -107,7 +106,7 @@ impl LineParser for AnyColumns {
                 continue;
             };
             match kind {
-                Column::Time(unit) => time_ns = number::time(text, self.time.unwrap_or(unit).ns(), "the time")?,
+                Column::Time(_) => time_ns = number::time(text, self.time.ns(), "the time")?,
                 Column::Device => device = self.device(text)?,
                 Column::Op => op = Some(text),
                 Column::Address(unit) if !text.is_empty() => address = (whole(text, "the address")?, unit),

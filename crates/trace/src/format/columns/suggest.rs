@@ -125,22 +125,21 @@ fn kinds(seen: &[Seen], rows: usize) -> Option<Vec<Column>> {
         let mut all: Vec<usize> = indices()
             .filter(|&index| free(kinds, index) && of(index).is_some_and(|c| mostly(c.numbers) && c.fractions == 0))
             .collect();
-        all.sort_by(|&a, &b| {
-            let largest = |index| of(index).map_or(0.0, |column| column.largest);
-            largest(b).total_cmp(&largest(a))
-        });
+        // Addresses differ most, do not ascend as numbers of records do, and are large.
+        let rank = |index: usize| {
+            let seen = of(index).map_or((0, false, 0), |c| (c.different.len(), !c.ascending, c.largest as u64));
+            std::cmp::Reverse(seen)
+        };
+        all.sort_by_key(|&index| rank(index));
         all
     };
-    // Addresses are the largest numbers. Sizes are not all alike, or follow the addresses.
     let address = *numeric(&kinds).first()?;
     let bytes_of = |index: usize| of(index).map_or(1, |column| if column.bits % 512 == 0 { 1 } else { 512 });
     give(&mut kinds, Some(address), Column::Address(bytes_of(address)));
+    // Sizes stand beside addresses, most of them behind.
     let rest = numeric(&kinds);
-    let size = rest
-        .iter()
-        .copied()
-        .find(|&index| of(index).is_some_and(|column| column.bits > 0 && column.different.len() > 1));
-    let size = size.or_else(|| rest.iter().copied().find(|&index| index == address + 1)).or(rest.first().copied())?;
+    let beside = [address + 1, address.wrapping_sub(1)];
+    let size = beside.into_iter().find(|index| rest.contains(index)).or(rest.first().copied())?;
     give(&mut kinds, Some(size), Column::Size(bytes_of(size)));
     let device = numeric(&kinds).into_iter().find(|&index| index < address);
     give(&mut kinds, device, Column::Device);
