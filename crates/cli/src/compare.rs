@@ -12,10 +12,10 @@ use phelsuma_options::{CompareArgs, Comparison, by_write_amplification, count, s
 pub(crate) struct Args {
     #[command(flatten)]
     of: CompareArgs,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
-    /// All columns, however wide the table is; without, as many as fit into 98 characters
+    /// Show all columns; without this option, only those that fit into 98 characters
     #[arg(long)]
     wide: bool,
 }

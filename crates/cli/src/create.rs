@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// Options of `create`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The image file, which is not there yet
+    /// The image file; it must not exist yet
     image: PathBuf,
-    /// What the host sees, in whole pages; how much flash that takes follows from the ratio
+    /// Size of the drive for the host, in whole pages. The flash is larger, as --ratio says
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     size: u64,
     /// The FTL (see `phelsuma list`)
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     ftl: String,
     #[command(flatten)]
     shape: ShapeArgs,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

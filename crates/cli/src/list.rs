@@ -11,7 +11,7 @@ use phelsuma_trace::{Format, convert, workload};
 /// Options of `list`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

@@ -11,23 +11,23 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// Control socket of the server (`phelsuma serve --control`)
     control: PathBuf,
-    /// What to do
+    /// The action
     #[arg(value_enum)]
     what: What,
-    /// Not now, but after so many programs and erases
+    /// Cut after OPS programs and erases instead of at once
     #[arg(long, value_name = "OPS")]
     after: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// The power fails, and the server ends
+    /// Cut the power; the server exits
     Cut,
-    /// The power fails, and comes back
+    /// Cut the power, then mount the drive again
     Cycle,
-    /// No cut is to come any more
+    /// Cancel all cuts that are planned
     Never,
-    /// How the drive does
+    /// Print the state of the drive
     Status,
 }
 

@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) of: RunArgs,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }

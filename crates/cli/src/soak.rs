@@ -27,8 +27,8 @@ const SIGNALS: [i32; 3] = [signal_hook::consts::SIGINT, signal_hook::consts::SIG
 pub(crate) struct Args {
     #[command(flatten)]
     lab: LabArgs,
-    /// Go on until there are so many cycles of each FTL, those in --state included: each is some requests, a power cut and a
-    /// look at everything
+    /// Stop after N cycles of each FTL, including those in --state. A cycle is some requests, a power cut and a check of
+    /// all data
     #[arg(
         long,
         value_name = "N",
@@ -37,16 +37,16 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     cycles: u64,
-    /// A page decays in one cycle of N; 0: never
+    /// One cycle in N makes a page decay; 0 is never
     #[arg(long, value_name = "N", default_value_t = 0)]
     decay: u32,
-    /// A block grows bad in one cycle of N; 0: never
+    /// One cycle in N makes a block bad; 0 is never
     #[arg(long, value_name = "N", default_value_t = 0)]
     bad: u32,
-    /// Keep how far it is in this file, every few lives, and go on where a soak of the same has left it
+    /// Save the progress to this file every few lives. The same command continues from there
     #[arg(long, value_name = "FILE", conflicts_with = "life")]
     state: Option<PathBuf>,
-    /// Live this life alone once more
+    /// Repeat only life N: a drive is filled, then lives through 1,000 write requests in cycles
     #[arg(long, value_name = "N")]
     life: Option<u64>,
     /// Blocks of the flash

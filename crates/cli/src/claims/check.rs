@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 pub(super) struct Args {
     #[command(flatten)]
     paper: PaperArgs,
-    /// Which results
+    /// Size of the drives
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleArg,
 }

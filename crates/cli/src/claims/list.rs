@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 pub(super) struct Args {
     #[command(flatten)]
     paper: PaperArgs,
-    /// Only these claims and figures, each with its commands
+    /// Only these claims and figures, separated by commas, each with its commands
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     only: Vec<String>,
-    /// Each claim with the expression that measures it and the commands of its runs
+    /// Print each claim with the expression that measures it and the commands of its runs
     #[arg(long)]
     commands: bool,
 }

@@ -20,13 +20,13 @@ pub(crate) struct Args {
     to: Format,
     #[command(flatten)]
     format: FormatArgs,
-    /// Unit of the times written, for disksim alone: s, ms, us or ns [default: ns]
+    /// Unit of the written times, for --to disksim: s, ms, us or ns [default: ns]
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     to_time_unit: Option<TimeUnit>,
     /// Leave out requests that the format cannot express, instead of stopping
     #[arg(long)]
     drop_unwritable: bool,
-    /// Say what was written as JSON
+    /// Print the summary as JSON instead of text
     #[arg(long)]
     json: bool,
 }

@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What is in a trace
+    /// Summarize a trace or a workload
     Info(info::Args),
     /// Write a trace in another format
     Convert(convert::Args),
