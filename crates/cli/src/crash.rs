@@ -159,16 +159,16 @@ impl Args {
             };
             if let Some(twice) = named.iter().find(|workload| workloads.contains(*workload)) {
                 let twice = twice.name();
-                return Err(Failure::Input(format!("workload '{twice}' is there twice; once would be right")));
+                return Err(Failure::Input(format!("workload '{twice}' is given twice; give it once")));
             }
             workloads.extend(named);
         }
         if let (Some(path), 2..) = (&self.replay, self.seeds) {
-            return Err(Failure::Input(format!("{path} is a branch with one seed; one --seed would be right")));
+            return Err(Failure::Input(format!("{path} is a branch of one seed; use --seed without --seeds")));
         }
         match (&self.replay, workloads.as_slice()) {
             (Some(path), [_, _, ..]) => {
-                Err(Failure::Input(format!("{path} is a branch of one workload; one --workload would be right")))
+                Err(Failure::Input(format!("{path} is a branch of one workload; give one --workload")))
             }
             _ => Ok(workloads),
         }
@@ -214,7 +214,7 @@ impl Args {
                 config.faults.iter().filter(|fault| !met.contains(fault)).map(|f| f.name()).collect();
             missing.dedup();
             if !missing.is_empty() {
-                text += &format!("{} is not met by {}\n", config.ftl.name, missing.join(", "));
+                text += &format!("{}: faults that cannot occur: {}\n", config.ftl.name, missing.join(", "));
             }
         }
         let ftls = configs.iter().map(|config| &config.ftl);
@@ -240,7 +240,7 @@ impl Args {
                 count(r.preconditioning_cut_points.into())
             );
             if r.defects > 0 {
-                line += &format!("; {} defects, each with the power cut at rest behind it", count(r.defects));
+                line += &format!("; {} defects, each followed by a power cut with nothing in flight", count(r.defects));
             }
             if workloads.len() > 1 {
                 line += &format!(", {} experiments together", workloads.len());
@@ -254,16 +254,16 @@ impl Args {
                     format!("{} to {}, median {}", count(s.min.into()), count(s.max.into()), count(s.median.into()))
                 };
                 line += &format!(
-                    "; what was not flushed may be taken back, and a cut took back {} pages: {} read as before, {} not at all",
+                    "; a cut may undo unflushed writes (pages undone: {}; read as an older version: {}; unreadable: {})",
                     spread(&taken.pages),
                     spread(&taken.older),
                     spread(&taken.unreadable)
                 );
             }
             if battery {
-                line += "; it has a battery, so its cuts are announced";
+                line += "; the battery lets requests finish before a cut";
                 if config.depth > 1 || self.again > 0 {
-                    line += ", and its recoveries, which write only where metadata have decayed, are not cut";
+                    line += "; recoveries with a battery are not cut, as they write only if metadata have decayed";
                 }
             }
             text += &(table::wrapped(&line, table::PROSE_WIDTH_MAX) + "\n");
@@ -304,7 +304,7 @@ impl Args {
         let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
         if let (true, Some(depth @ 0..=1)) = (self.nested, self.depth) {
             return Err(Failure::Input(format!(
-                "--nested cuts the recoveries as well and --depth {depth} does not; one of them, or --depth 2 or 3, would be right"
+                "--nested cuts the recoveries as well and --depth {depth} does not; use one of them, or --depth 2 or 3"
             )));
         }
         let points = match (&self.replay, self.cuts) {

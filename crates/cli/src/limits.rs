@@ -119,8 +119,7 @@ impl Args {
         let entries = bytes / ENTRY_BYTES;
         if entries == 0 || entries > logical_pages {
             return Err(Failure::Input(format!(
-                "--cache {} is {} entries of {ENTRY_BYTES} bytes: with {} logical pages, from {ENTRY_BYTES} B to {} would \
-                 be right",
+                "--cache {} is {} entries of {ENTRY_BYTES} bytes: with {} logical pages, use {ENTRY_BYTES} B to {}",
                 size::show(bytes),
                 count(entries),
                 count(logical_pages),

@@ -42,10 +42,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let line = match args.after {
         None => word.to_string(),
         Some(operations) if matches!(args.what, What::Cut | What::Cycle) => format!("{word} after {operations}"),
-        Some(_) => return Err(Failure::Input(format!("--after is for cut and cycle, not for {word}"))),
+        Some(_) => return Err(Failure::Input(format!("--after is for cut and cycle; use {word} without it"))),
     };
     let answer = ask(&args.control, &line)
-        .map_err(|error| Failure::Failed(format!("{}: nobody answers: {error}", args.control.display())))?;
+        .map_err(|error| Failure::Failed(format!("{}: no server answers: {error}", args.control.display())))?;
     match answer.strip_prefix("error: ") {
         Some(wrong) => Err(Failure::Failed(wrong.to_string())),
         None => output::print(&(answer + "\n")),

@@ -110,9 +110,9 @@ pub(crate) fn main(args: &Args) -> Outcome {
         let asked = count(args.cycles);
         return Err(Failure::Failed(match &args.state {
             Some(path) => {
-                format!("stopped before {asked} cycles; the same command goes on from what is in {}", path.display())
+                format!("stopped before {asked} cycles; the same command continues from {}", path.display())
             }
-            None => format!("stopped before {asked} cycles; with --state FILE the same command would go on from there"),
+            None => format!("stopped before {asked} cycles; with --state FILE the same command would continue"),
         }));
     }
     if failed { Err(Failure::Shown) } else { Ok(()) }
@@ -125,7 +125,7 @@ fn stop_when_told() -> Outcome<Arc<AtomicBool>> {
         // In this order: the first one finds the flag not set.
         signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failure::Failed(format!("cannot be told to stop: {error}")))?;
+            .map_err(|error| Failure::Failed(format!("the signal handler cannot be installed: {error}")))?;
     }
     Ok(stop)
 }
@@ -146,9 +146,9 @@ fn read(path: &Path) -> Outcome<Vec<SoakState>> {
     match std::fs::read_to_string(path) {
         Ok(text) => {
             let states: Vec<SoakState> =
-                serde_json::from_str(&text).map_err(|error| about(&format!("no state of a soak: {error}")))?;
+                serde_json::from_str(&text).map_err(|error| about(&format!("not a state of a soak: {error}")))?;
             match states.iter().find_map(SoakState::what_is_wrong) {
-                Some(wrong) => Err(about(&format!("no state of a soak: {wrong}"))),
+                Some(wrong) => Err(about(&format!("not a state of a soak: {wrong}"))),
                 None => Ok(states),
             }
         }
@@ -165,7 +165,7 @@ fn locked(path: &Path) -> Outcome<File> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Failure::Input(format!(
-            "{}: another soak writes it; another --state, or to wait until that has ended, would be right",
+            "{}: another soak is writing it; wait until that has ended, or use another --state",
             path.display()
         ))),
         Err(TryLockError::Error(error)) => Err(about(error)),
@@ -200,8 +200,8 @@ fn relive(args: &Args, configs: &[SoakConfig], life: u64) -> Outcome {
         for (name, found) in &found {
             match found {
                 Some(found) if found.promised => text += &about(name, found),
-                Some(found) => text += &format!("{name}: what is not promised\n{}", about(name, found)),
-                None => _ = writeln!(text, "{name}: life {life} holds what is promised"),
+                Some(found) => text += &format!("{name}: a failure that breaks no promise\n{}", about(name, found)),
+                None => _ = writeln!(text, "{name}: life {life} has no failure"),
             }
         }
         output::print(&text)?;
@@ -239,7 +239,7 @@ impl Args {
         let page = size::show(self.lab.page.into());
         let every = |what: &str, n: u32| match n {
             0 => format!("no {what}"),
-            n => format!("{what} in one cycle of {n}"),
+            n => format!("{what} in one cycle out of {n}"),
         };
         let mut text = format!(
             "{} blocks of {} pages of {page}, seed {}; {}, {}\n",
@@ -306,11 +306,11 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
     let mut text = format!("{table}\n");
     for state in states.iter().filter(|state| state.builds.len() > 1) {
         let builds = count(state.builds.len() as u64);
-        text += &format!("{}: these cycles are of {builds} builds of phelsuma, from different sources\n", state.ftl);
+        text += &format!("{}: {builds} builds of phelsuma, from different sources, ran these cycles\n", state.ftl);
     }
     for state in states {
         let Some(first) = state.lives_not_promised.first() else { continue };
-        text += &format!("{}: --life {first} is the first that showed what is not promised\n", state.ftl);
+        text += &format!("{}: --life {first} is the first with a failure that breaks no promise\n", state.ftl);
     }
     for (config, state) in configs.iter().zip(states) {
         state.found.iter().for_each(|found| text += &in_short(&config.ftl.name, found));
@@ -319,7 +319,7 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
         text += &(table::wrapped(remarks::ABOUT_ORACLES, table::PROSE_WIDTH_MAX) + "\n");
     }
     if states.iter().any(|state| !state.found.is_empty()) {
-        text += "--life N lives a life once more, and shows the shortest way to what is wrong with it\n";
+        text += "--life N repeats a life and prints the shortest script to its failure\n";
     }
     text
 }

@@ -71,7 +71,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             let figures = if ids.is_empty() { String::new() } else { format!("Figures: {}\n", ids.join(", ")) };
             as_text(&document.title, &chosen.claims)
                 + &table::wrapped(&figures, table::PROSE_WIDTH_MAX)
-                + "How one of these is tried: --only NAME, or --commands for all of them\n"
+                + "--only NAME shows how a claim or figure is measured, --commands how all of them are\n"
         });
     }
     output::json(&Listed {

@@ -134,7 +134,7 @@ fn run_all(args: &Args, store: &Store, to_do: Vec<ToDo>, results: &mut Results) 
     let fitting = to_do.iter().map(|run| memory::at_a_time(&run.geometry)).min().unwrap_or(1);
     let jobs = args.jobs.map_or(cores, |n| n as usize).min(fitting).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
-    let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;
+    let pool = pool.map_err(|error| Failure::Failed(format!("threads cannot be started: {error}")))?;
     let bars = Bars::new();
     let all = bars.add("claims");
     let (total, done) = (to_do.len() as u64, std::sync::atomic::AtomicU64::new(0));

@@ -159,7 +159,7 @@ fn as_text(args: &Args, results: &[Found]) -> String {
     )];
     let unsteady = results.iter().filter(|found| found.run.steady == Some(false)).count();
     if unsteady > 0 {
-        lines.push(format!("not steady: {} of them", count(unsteady as u64)));
+        lines.push(format!("not steady: {} of the combinations", count(unsteady as u64)));
     }
     // Of the largest difference, so that it is said once.
     let fullest = results.iter().map(|found| &found.run).filter(|run| !remarks::has_log_blocks(run));

@@ -115,14 +115,14 @@ struct MemoryArgs {
 fn cut_after(text: &str) -> Result<CutPlan, String> {
     match text.parse()? {
         plan @ CutPlan::After { .. } => Ok(plan),
-        CutPlan::Every { .. } => Err("a number, OPS or OPS:SEED, would be right; --cut-every takes a range".into()),
+        CutPlan::Every { .. } => Err("use a number, OPS or OPS:SEED; a range is for --cut-every".into()),
     }
 }
 
 fn cut_every(text: &str) -> Result<CutPlan, String> {
     match text.parse()? {
         plan @ CutPlan::Every { .. } => Ok(plan),
-        CutPlan::After { .. } => Err("a range and a seed, LEAST..MOST:SEED, would be right".into()),
+        CutPlan::After { .. } => Err("use a range and a seed, LEAST..MOST:SEED; a number is for --cut-after".into()),
     }
 }
 
@@ -137,7 +137,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if let Some(control) = &args.control {
         let control = absolute(control)?;
         if address.socket() == Some(control.as_path()) {
-            return Err(Failure::Input(format!("--control {0} and --socket {0} are one socket", control.display())));
+            return Err(Failure::Input(format!(
+                "--control and --socket are the same socket, {0}; use two paths",
+                control.display()
+            )));
         }
         Address::Socket(control).prepare()?;
     }
@@ -225,7 +228,7 @@ fn affordable(geometry: &Geometry) -> Outcome {
     let bytes = geometry.pages() * u64::from(geometry.page_bytes()) + memory::needed(geometry);
     match memory::total() {
         Some(total) if bytes > total => Err(Failure::Input(format!(
-            "{} of flash with every page written take {} of memory, and this machine has {}",
+            "{} of flash with every page written take {} of memory, and this machine has {}; use a smaller --memory",
             size::show(geometry.pages() * u64::from(geometry.page_bytes())),
             size::show(bytes),
             size::show(total)
@@ -240,6 +243,6 @@ fn absolute(path: &Path) -> Outcome<PathBuf> {
     let path = std::path::absolute(path).map_err(|error| wrong(&error))?;
     match path.to_str() {
         Some(_) => Ok(path),
-        None => Err(wrong(&"a path in UTF-8 would be right")),
+        None => Err(wrong(&"the path is not UTF-8; use one that is")),
     }
 }

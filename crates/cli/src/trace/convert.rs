@@ -37,8 +37,8 @@ fn format(name: &str) -> Result<Format, String> {
         return Ok(format);
     }
     let written: Vec<&str> = WRITABLE.iter().map(|format| format.name()).collect();
-    let what = if known.is_some() { "is read and not written" } else { "is no trace format" };
-    Err(format!("{name} {what}; one of {} would be right", written.join(", ")))
+    let what = if known.is_some() { "can be read but not written" } else { "is not a trace format" };
+    Err(format!("{name} {what}; use one of {}", written.join(", ")))
 }
 
 fn time_unit(name: &str) -> Result<TimeUnit, String> {

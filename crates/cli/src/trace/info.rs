@@ -62,7 +62,7 @@ impl Args {
                 TraceInfo::of_workload(workload, &extent, &options)?
             }
             // What is missing was said before.
-            _ => return Err(Failure::Input("FILE, or --workload SPEC and --pages, is needed".to_string())),
+            _ => return Err(Failure::Input("give FILE, or --workload SPEC with --pages".to_string())),
         })
     }
 }
