@@ -125,7 +125,7 @@ def draw(of: Figure) -> Any:
     }
     kind = of.spec.get("draw")
     if kind not in kinds:
-        raise InputError(f"figure {of.id}: draw = {kind!r}; one of {', '.join(kinds)} would be right")
+        raise InputError(f"figure {of.id}: draw = {kind!r}; use one of {', '.join(kinds)}")
     with axes.style():
         return kinds[kind](_Shown(of))
 

@@ -144,7 +144,7 @@ def _document(path: Path) -> Dict[str, Any]:
         try:
             import tomli as tomllib  # type: ignore[import-not-found,no-redef,unused-ignore]
         except ImportError as error:
-            raise ImportError("the report reads TOML: pip install 'phelsuma[report]' would be right") from error
+            raise ImportError("the report reads TOML; run pip install 'phelsuma[report]'") from error
     with path.open("rb") as file:
         return dict(tomllib.load(file))
 
