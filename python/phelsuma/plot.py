@@ -80,7 +80,7 @@ def _axes(axes: Optional[Axes], **size: Any) -> Axes:
 
 
 def _whole(axes: Axes) -> Any:
-    """The figure that the axes are in, where they are in a part of one as well."""
+    """The whole figure of the axes, also if they are in a part of it."""
     return axes.figure.canvas.figure
 
 
@@ -118,7 +118,7 @@ def _told_apart(result: Result) -> List[str]:
 
 
 def _labels(results: Sequence[Result]) -> List[Tuple[str, ...]]:
-    """A name for each: its FTL's and, where others have the same, what differs between them."""
+    """A label for each result: the name of its FTL and, if others have the same name, the properties that differ."""
     # What is told what no real FTL knows is marked.
     labels: List[Tuple[str, ...]] = [(r.ftl, *(("(oracle)",) if r.oracle else ())) for r in results]
     numbers = [f"no. {n}" for n, _ in enumerate(results, 1)]
@@ -135,7 +135,7 @@ def _line(label: Sequence[str]) -> str:
 
 
 def _legend_above(axes: Axes, columns: int, own: bool, **what: Any) -> None:
-    """A legend over the axes, in so many columns as fit beside each other; a figure of its own grows with the rows."""
+    """Puts a legend above the axes, in as many columns as fit. If `own`, the figure grows with the rows."""
     figure = _whole(axes)
     figure.draw_without_rendering()
     room = axes.get_window_extent().width
@@ -159,7 +159,7 @@ def _legend_above(axes: Axes, columns: int, own: bool, **what: Any) -> None:
 
 
 def _level_names(axes: Axes, labels: Sequence[Sequence[str]], own: bool) -> None:
-    """Names under bars: aslant where they would not fit side by side, and upright where they are many or long."""
+    """Puts names under bars: slanted if they do not fit side by side, and upright if they are many or long."""
     slanted = sum(max(map(len, label)) for label in labels) > 56
     names = [_line(label) if slanted else "\n".join(label) for label in labels]
     upright = len(names) > (8 if max(map(len, names)) > 28 else 16)
@@ -255,7 +255,7 @@ def tradeoff(results: Iterable[Result], *, axes: Optional[Axes] = None) -> Axes:
 
 
 def _few_ticks(axis: Any) -> None:
-    """Ticks of a logarithmic axis whose labels have room beside each other, however far it reaches."""
+    """Sets ticks of a logarithmic axis so that their labels do not overlap."""
     ticker = _matplotlib().ticker
     low, high = axis.get_view_interval()
     decades = np.log10(high / low)
@@ -269,7 +269,7 @@ def _few_ticks(axis: Any) -> None:
 
 
 def _legend_beside(axes: Axes, own: bool) -> None:
-    """A legend on the right, for which a figure of its own is made larger; over axes that it would take too much of."""
+    """Puts a legend on the right and, if `own`, enlarges the figure. Above the axes if it would cover too much of them."""
     legend = axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2, frameon=False)
     figure, box = _whole(axes), legend.get_window_extent()
     if own:

@@ -70,7 +70,7 @@ def grid(**values: Any) -> List[Dict[str, Any]]:
 
 
 def _item(value: Any) -> Any:
-    """The number that it is to Python; as it is written, where NumPy's has fewer digits."""
+    """A NumPy number as a Python number, with the digits that it prints as."""
     if isinstance(value, np.floating):
         return float(str(value))
     return value.item() if isinstance(value, np.generic) else value
