@@ -19,10 +19,10 @@ pub enum ImageError {
     #[error("the file exists already; use a new name")]
     Exists,
     /// Another process has it open.
-    #[error("the image is in use by another process")]
+    #[error("the image is in use by another process; end that process first")]
     Locked,
     /// It does not begin as an image does.
-    #[error("this is not a drive image")]
+    #[error("this is not a drive image; `phelsuma create` makes one")]
     NotAnImage,
     /// It was written by another version of the format.
     #[error("the image has format {found}; this program reads only format {expected}")]

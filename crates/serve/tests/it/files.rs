@@ -108,8 +108,8 @@ fn what_is_wrong_with_a_file_is_said_in_a_line() {
             }
         }
     };
-    assert_eq!(said(b""), "this is not a drive image");
-    assert_eq!(said(&vec![0; good.len()]), "this is not a drive image");
+    assert_eq!(said(b""), "this is not a drive image; `phelsuma create` makes one");
+    assert_eq!(said(&vec![0; good.len()]), "this is not a drive image; `phelsuma create` makes one");
     assert!(said(&good[..good.len() - 1]).contains("truncated"));
     assert!(said(&good[..20_000]).contains("truncated"));
     let with = |changes: &[(usize, u8)]| {
