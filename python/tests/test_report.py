@@ -150,7 +150,7 @@ def test_numbers_are_those_of_the_results_and_what_is_missing_is_named(tmp_path:
 
 def test_where_there_are_no_results_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main([str(tmp_path), "--scale", "quick"]) == 2
-    assert "phelsuma claims run --scale quick would be right" in capsys.readouterr().err
+    assert "run phelsuma claims run PAPER --scale quick" in capsys.readouterr().err
     assert report.main([str(ROOT / "papers"), "--only", "nosuch"]) == 2
     assert "nosuch: no results-quick.json" in capsys.readouterr().err
 

@@ -51,7 +51,7 @@ enum Command {
     Search(search::Args),
     /// Cut the power at every program and erase, with every fault, and check the recovered data
     Crash(crash::Args),
-    /// Run many random drive lives with requests, power cuts, decay and bad blocks, and check the data
+    /// Expose drives to random requests, power cuts, decay and bad blocks, and check the data
     Soak(soak::Args),
     /// Create a drive in an image file
     Create(create::Args),

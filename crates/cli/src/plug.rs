@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Cut the power; the server exits
+    /// Cut the power; the server ends
     Cut,
     /// Cut the power, then mount the drive again
     Cycle,

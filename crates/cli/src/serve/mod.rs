@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// The image file
     #[arg(value_name = "IMAGE")]
     image: Option<PathBuf>,
-    /// Serve a drive in memory instead, on SIZE bytes of flash; its data are lost when the server exits
+    /// Serve a drive in memory instead, on SIZE bytes of flash; its data are lost when the server ends
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
     /// What flushed writes to an image survive: `flush` a crash of the host or the server, `process` only a crash of the
@@ -53,13 +53,13 @@ pub(crate) struct Args {
     /// Record every request to this new file, as a trace for `phelsuma run --trace`, compressed if it ends in .gz or .zst
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Cut the power after OPS programs and erases; the server exits with code 3. OPS:SEED also seeds the fault
+    /// Cut the power after OPS programs and erases; the server ends with exit code 3. OPS:SEED also seeds the fault
     #[arg(long, value_name = "OPS", conflicts_with = "cut_every", value_parser = cut_after)]
     cut_after: Option<CutPlan>,
     /// Cut the power again and again, and mount each time. LEAST..MOST:SEED draws the programs and erases between cuts
     #[arg(long, value_name = "RANGE:SEED", value_parser = cut_every)]
     cut_every: Option<CutPlan>,
-    /// Faults that a cut can cause, separated by commas (see `phelsuma list`), each as likely [default: all]
+    /// Faults that a cut can cause, separated by commas (see `phelsuma list`), all equally likely [default: all]
     #[arg(long, value_name = "LIST", value_parser = |text: &str| text.parse::<Faults>())]
     faults: Option<Faults>,
     /// Control socket of the server, for `phelsuma plug`

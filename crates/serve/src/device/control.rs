@@ -1,7 +1,7 @@
 //! The control socket of a server: it takes one line and answers with one.
 //!
 //! ```text
-//! cut [after N]      cut the power now, or after N programs and erases; the server exits
+//! cut [after N]      cut the power now, or after N programs and erases; the server ends
 //! cycle [after N]    the same, but the drive mounts again
 //! never              cancel all cuts that are planned
 //! status             print the state of the drive
