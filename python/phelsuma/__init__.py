@@ -1,4 +1,4 @@
-"""Flash translation layers that can be run, crashed and compared: the engine of Phelsuma, for Python.
+"""Phelsuma for Python: run, crash and compare flash translation layers (FTLs).
 
 >>> import phelsuma
 >>> result = phelsuma.run("geckoftl", workload="zipf:0.99", capacity="256MiB", ratio=0.8)

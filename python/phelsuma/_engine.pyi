@@ -1,4 +1,4 @@
-"""The engine: what the package calls. Use the package."""
+"""The compiled engine that the package calls. Use the package instead."""
 
 from collections.abc import Callable
 from os import PathLike

@@ -1,4 +1,4 @@
-"""Drives that are asked step by step."""
+"""Drives that take requests step by step."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 PAGE_STATES = ("erased", "stale", "live", "metadata", "unreadable")
-"""What a physical page can hold, in the order of the numbers of `Drive.validity()`."""
+"""States of a physical page, in the order of the numbers in `Drive.validity()`."""
 
 BLOCK_STATES = ("free", "held", "open", "written", "bad")
-"""What can be done with a block, in the order of the numbers of `Blocks.state`."""
+"""States of a block, in the order of the numbers in `Blocks.state`."""
 
 BLOCK_KINDS = {
     1: "user",
@@ -36,18 +36,18 @@ BLOCK_KINDS = {
     9: "summary",
     255: "none",
 }
-"""What a block can hold, by the numbers of `Blocks.kind`."""
+"""Kinds of pages that a block holds, by the numbers in `Blocks.kind`."""
 
 
 class Blocks(NamedTuple):
-    """What the FTL knows of each block."""
+    """The state of each block in the FTL."""
 
     state: NDArray[np.uint8]
-    """What is being done with it (`BLOCK_STATES`)."""
+    """The state of the block (`BLOCK_STATES`)."""
     kind: NDArray[np.uint8]
-    """What it holds (`BLOCK_KINDS`)."""
+    """The kind of its pages (`BLOCK_KINDS`)."""
     live_pages: NDArray[np.int32]
-    """Pages of it that count as live; -1 where the FTL does not count those of this block."""
+    """How many of its pages count as live; -1 if the FTL has no count for this block."""
 
 
 NOWHERE = 2**32 - 1
@@ -55,18 +55,18 @@ NOWHERE = 2**32 - 1
 
 
 class Extents(NamedTuple):
-    """Logical pages that follow each other and whose data follow each other in one block, by their first page."""
+    """Extents: runs of consecutive logical pages whose data are consecutive in one block."""
 
     first: NDArray[np.uint32]
-    """The first logical page."""
+    """The first logical page of each extent."""
     place: NDArray[np.uint32]
-    """The physical page that has the first one's data, block after block."""
+    """The physical page with the data of the first logical page. Pages are numbered block after block."""
     pages: NDArray[np.uint32]
-    """How many pages it has."""
+    """The length of each extent, in pages."""
 
     @classmethod
     def of(cls, places: NDArray[np.uint32], pages_per_block: int) -> Extents:
-        """The extents of `places` (`Drive.places()`)."""
+        """Computes the extents of `places` (`Drive.places()`)."""
         first = np.flatnonzero(places != NOWHERE).astype(np.uint32)
         place = places[first]
         if len(first) == 0:
@@ -78,32 +78,32 @@ class Extents(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """How often each value was there."""
+    """How often each value occurred."""
 
     values: NDArray[np.uint64]
     counts: NDArray[np.uint64]
 
 
 _OF_INPUTS = ("workload", "trace", "format", "time_unit", "fold", "warmup", "passes", "loops", "cut_at_end")
-"""Options of a run that say what a drive is asked, which whoever asks it does."""
+"""Options of a run that are about its input. A `Drive` has no input."""
 
 
 class Drive:
-    """A drive in simulated time, to be asked step by step by whoever decides each step when the one before is done.
+    """A drive in simulated time that takes requests step by step.
 
-    Options are those of `run`, but for an input and what is done with it: `Drive("geckoftl", capacity="256MiB",
-    ratio=0.8)`. It is filled as `fill` says, which is not counted.
+    It has the options of `run`, except those of an input: `Drive("geckoftl", capacity="256MiB", ratio=0.8)`. It is
+    filled first, as `fill` says. The fill is not counted.
 
     Raises:
-        InputError: a drive that cannot be.
-        TypeError: an option that is none, or is about an input.
+        InputError: the drive is impossible.
+        TypeError: an option does not exist, or is about an input.
     """
 
     def __init__(self, ftl: str, *, progress: Progress = None, **options: Unpack[Options]) -> None:
         for name in _OF_INPUTS:
             value = options.get(name)
             if value is not None and value is not False:
-                raise TypeError(f"a drive has no {name!r}: it is asked step by step; without it would be right")
+                raise TypeError(f"a drive has no {name!r}, because it takes requests step by step; leave {name!r} out")
         # The words of a run; nothing is asked of the workload.
         said = words({"ftl": ftl, "workload": "uniform", **options})
         with Showing(progress) as callback:
@@ -114,12 +114,12 @@ class Drive:
 
     @property
     def ftl(self) -> str:
-        """The name of its FTL."""
+        """The name of the FTL."""
         return self._drive.ftl
 
     @property
     def logical_pages(self) -> int:
-        """Pages that the host sees; it asks for those from 0 on."""
+        """How many pages the host sees; they are numbered from 0."""
         return self._drive.logical_pages
 
     @property
@@ -130,27 +130,27 @@ class Drive:
     def _ask(self, code: int, first: int, pages: int, at_ns: int) -> int:
         for name, value, bits in (("first", first, 64), ("pages", pages, 32), ("at_ns", at_ns, 64)):
             if not 0 <= value < 2**bits:
-                raise InputError(f"{name} is {value}; whole numbers from 0 to {2**bits - 1} would be right")
+                raise InputError(f"{name} is {value}; use a whole number from 0 to {2**bits - 1}")
         return self._drive.ask(code, first, pages, at_ns)
 
     def write(self, first: int, pages: int = 1, *, at_ns: int = 0) -> None:
-        """Writes pages, in one request.
+        """Writes pages in one request.
 
         Raises:
-            InputError: a page that the drive has not; so do the others.
+            InputError: the drive does not have such a page. This holds for all requests.
         """
         self._ask(1, first, pages, at_ns)
 
     def read(self, first: int, pages: int = 1, *, at_ns: int = 0) -> int:
-        """Reads pages, in one request; how many of them are read errors."""
+        """Reads pages in one request. Returns how many of them are read errors."""
         return self._ask(0, first, pages, at_ns)
 
     def trim(self, first: int, pages: int = 1, *, at_ns: int = 0) -> None:
-        """Discards pages: they read as zeros from now on. A cut before the next flush may bring them back."""
+        """Trims pages: they read as zeros from now on. A power cut before the next flush may bring them back."""
         self._ask(2, first, pages, at_ns)
 
     def flush(self, *, at_ns: int = 0) -> None:
-        """Makes everything durable that is not yet."""
+        """Makes all acknowledged writes and trims durable."""
         self._ask(3, 0, 0, at_ns)
 
     def submit(
@@ -160,14 +160,13 @@ class Drive:
         pages: Optional[ArrayLike] = None,
         at_ns: Optional[ArrayLike] = None,
     ) -> int:
-        """Asks for a column of requests, in order; how many pages were read errors.
+        """Submits columns of requests, in order. Returns how many pages were read errors.
 
-        `op` is one operation for all (a name), or a column of names or numbers; `pages` is one each where it is left
-        out.
-        Contiguous arrays of the engine's types (uint8, uint64, uint32, uint64) are copied once.
+        `op` is the name of one operation for all requests, or a column of names or numbers. Without `pages`, each
+        request has one page. Contiguous arrays of the engine's types (uint8, uint64, uint32, uint64) are copied once.
 
         Raises:
-            InputError: a request that is none; those before it are done.
+            InputError: a request is wrong. Those before it are done.
         """
         first = column("first", first, np.uint64)
         codes = np.full(len(first), op_code(op), np.uint8) if isinstance(op, str) else op_codes(op)
@@ -176,60 +175,68 @@ class Drive:
         return self._drive.submit(codes, first, counts, times)
 
     def begin_counting(self) -> None:
-        """Waits until it is idle, then counts from zero."""
+        """Waits until the drive is idle, then counts from zero."""
         self._drive.begin_counting()
 
     def stats(self) -> Result:
-        """What has been counted since `begin_counting`, or since it was made or came up, as a run would give it."""
+        """The counts since `begin_counting`, or since the drive was filled or mounted, as the result of a run."""
         return Result.from_json(self._drive.result())
 
     def power_cut(self) -> Recovery:
-        """Cuts the power while nothing is in progress, brings the drive up again from its flash alone, and looks at
-        every page of it. From then on it counts from zero.
+        """Cuts the power while nothing is in progress, mounts the drive from its flash alone, and checks every page.
+
+        Counts begin at zero afterwards.
 
         Raises:
             InputError: the FTL does not survive power cuts.
-            RunFailedError: it did not come up, or not as it was.
+            RunFailedError: the drive did not mount, or its pages changed.
         """
         return Recovery.of(json.loads(self._drive.power_cut()))
 
     def counters(self) -> Dict[str, int]:
-        """What the FTL has counted since it came up, by name (docs/JSON.md)."""
+        """The counters of the FTL since it was mounted, by name (docs/JSON.md)."""
         value: Dict[str, int] = json.loads(self._drive.counters())
         return value
 
     def erase_counts(self) -> NDArray[np.uint32]:
-        """How often each block was erased since the drive was made, to format and to fill it as well, which `stats()`
-        does not count."""
+        """How often each block was erased. Unlike `stats()`, this includes the erases of the format and the fill."""
         return self._drive.erases()
 
     def blocks(self) -> Optional[Blocks]:
-        """What the FTL knows of each block; None where it does not tell."""
+        """The state of each block in the FTL; None if the FTL does not have it."""
         blocks = self._drive.blocks()
         return None if blocks is None else Blocks(*blocks)
 
     def validity(self) -> NDArray[np.uint8]:
-        """What is on each physical page (`PAGE_STATES`), a row for each block; as an onlooker sees it who reads all of
-        the flash, for which nothing is counted."""
+        """The state of each physical page (`PAGE_STATES`), one row for each block.
+
+        It is read from all of the flash. These reads are not counted.
+        """
         return self._drive.pages().reshape(-1, self.pages_per_block)
 
     def places(self) -> NDArray[np.uint32]:
-        """Where the data of each logical page are: the number of its physical page, block after block, or `NOWHERE`;
-        as an onlooker sees it who reads all of the flash, for which nothing is counted."""
+        """The physical page that holds the data of each logical page, or `NOWHERE`.
+
+        Physical pages are numbered block after block. They are read from all of the flash. These reads are not counted.
+        """
         return self._drive.places()
 
     def extents(self) -> Extents:
-        """Its logical pages in extents, as an onlooker sees them: pages that follow each other, whose data follow each
-        other in one block. It is what a mapping by extents can come to, whatever the mapping is (of µ-FTL's own, which
-        takes what it is told, `counters()` has the lengths)."""
+        """The extents of the logical pages, computed from `places()`.
+
+        A mapping by extents cannot have longer ones, whatever the mapping of the FTL is. For the extents in the mapping
+        of µ-FTL, see `counters()`.
+        """
         return Extents.of(self.places(), self.pages_per_block)
 
     def gecko_runs(self) -> Optional[List[Tuple[int, int]]]:
-        """Runs of its Logarithmic Gecko, newest first, as level and pages; None where it has none."""
+        """Runs of Logarithmic Gecko, newest first, as (level, pages); None if the FTL has no Gecko."""
         return self._drive.gecko_runs()
 
     def latencies_ns(self) -> Dict[str, Histogram]:
-        """Latencies of writes and of reads since counting began, in nanoseconds, simulated. `begin_counting` and
-        `power_cut` begin anew."""
+        """Simulated latencies of writes and of reads, in nanoseconds.
+
+        They are counted since the drive was filled, or since the last `begin_counting` or `power_cut`.
+        """
         writes, reads = self._drive.latencies()
         return {"write": Histogram(*writes), "read": Histogram(*reads)}

@@ -12,60 +12,63 @@ if TYPE_CHECKING:
     from . import _engine
 
 Size = Union[int, str]
-"""Bytes, or as people write them: 4096, "256MiB", "64GB"."""
+"""Bytes as a number, or as text with a unit: 4096, "256MiB", "64GB"."""
 
 Settings = Union[Mapping[str, object], Sequence[str], str]
-"""What changes parts and parameters of an FTL: {"victim": "fifo"}, ["victim=fifo"] or, where it is one, "victim=fifo"."""
+"""Changes of parts and parameters: {"victim": "fifo"}, ["victim=fifo"] or, for a single one, "victim=fifo"."""
 
 
 class Options(TypedDict, total=False):
-    """What `run`, `compare` and `Drive` take besides FTL and input, as `phelsuma run --help` tells it. What is left
-    out, or None, is the command's default."""
+    """The options of `run`, `compare` and `Drive` besides FTL and input, as in `phelsuma run --help`.
+
+    An option that is None or left out has the command's default.
+    """
 
     capacity: Size | None
-    """Physical bytes; 4 GiB, or with a trace the smallest power of two that holds it, at least 256 MiB."""
+    """Physical bytes [default: 4 GiB; with a trace, the smallest power of two that holds it, at least 256 MiB]."""
     ratio: float | None
-    """Logical over physical pages; 0.70."""
+    """Logical over physical pages [default: 0.70]."""
     page: Size | None
-    """Bytes of a page; 4 KiB."""
+    """Size of a page [default: 4 KiB]."""
     pages_per_block: int | None
-    """Pages of a block; 128."""
+    """Pages of a block [default: 128]."""
     channels: int | None
-    """Channels; 1."""
+    """Channels [default: 1]."""
     dies: int | None
-    """Dies on each channel; 1."""
+    """Dies on each channel [default: 1]."""
     seed: int | None
-    """Seed of everything random; 1."""
+    """Seed of everything random [default: 1]."""
     cache: Size | None
-    """Bytes of the cache of mapping entries; 1/512 of the table, at least 1,024 entries of 8 bytes."""
+    """Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 1/512 of the table,
+    at least 1,024 entries]."""
     set: Settings | None
-    """Changes parts or parameters of the FTL."""
+    """Changes of parts and parameters of the FTL."""
     fill: str | None
-    """What is written before anything is counted: sequential, random or none; sequential."""
+    """What is written before anything is counted: sequential, random or none [default: sequential]."""
     warmup: float | None
-    """Logical capacities that a workload writes before anything is counted; 2."""
+    """Logical capacities that a workload writes before anything is counted [default: 2; 0 for one that ends]."""
     passes: float | None
-    """Logical capacities that a workload writes while counted; 1."""
+    """Logical capacities that a workload writes while counted [default: 1; to the end for one that ends]."""
     loops: int | None
-    """How often a trace is replayed; the last time is counted; 1."""
+    """How often a trace is replayed; the last time is counted [default: 1]."""
     fold: str | None
-    """How a trace's addresses become logical pages: compact or wrap; compact."""
+    """How a trace's addresses become logical pages: compact or wrap [default: compact]."""
     queue_depth: int | None
-    """Requests in progress at all times; 1."""
+    """Requests in progress at all times [default: 1]."""
     open_loop: bool | None
     """Requests arrive at their timestamps."""
     timing: str | None
-    """How long flash operations take; gecko."""
+    """How long flash operations take [default: gecko]."""
     interval: int | None
-    """A point of the series after so many host pages written."""
+    """Host pages written between two points of the series [default: no series]."""
     distributions: bool | None
     """Observe how long pages live and how long blocks are dormant."""
     cut_at_end: bool | None
     """Cut the power at the end and recover."""
     format: str | None
-    """Format of a trace, where detection is wrong."""
+    """Trace format, where detection is wrong."""
     time_unit: str | None
-    """Unit of a trace's times: s, ms, us or ns."""
+    """Unit of the trace's times: s, ms, us or ns."""
 
 
 def words(options: Mapping[str, Any]) -> List[str]:
@@ -109,7 +112,7 @@ def _text(value: object) -> str:
 def with_input(
     options: Mapping[str, Any], workload: object, trace: object
 ) -> Tuple[List[str], _engine.Requests | None]:
-    """Words for options and input, and requests where these are in memory."""
+    """Words for options and input, and the requests if they are in memory."""
     from .traces import Requests, Trace
 
     # In the order in which people write them, which is that of errors about two of them.

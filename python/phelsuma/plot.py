@@ -1,7 +1,6 @@
-"""Pictures of results, in one style: readable in print, told apart without colours (Okabe and Ito's, and hatches).
+"""Pictures of results, in one style. Colours (Okabe and Ito's) and hatches keep them readable in print without colour.
 
-Each function draws on `axes`, or on a figure of its own, and gives the axes back:
-`plot.wa(results).figure.savefig(...)`.
+Each function draws on `axes`, or on a new figure, and returns the axes: `plot.wa(results).figure.savefig(...)`.
 """
 
 from __future__ import annotations
@@ -61,14 +60,14 @@ Draw = TypeVar("Draw", bound=Callable[..., Any])
 
 
 def _matplotlib() -> Any:
-    """Matplotlib, with what is used of it."""
+    """Matplotlib, with the modules that are used here."""
     try:
         import matplotlib.colors
         import matplotlib.patches
         import matplotlib.pyplot
         import matplotlib.ticker
     except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'phelsuma[plot]' would be right") from error
+        raise ImportError("pictures need matplotlib; run pip install 'phelsuma[plot]'") from error
     return matplotlib
 
 
@@ -81,14 +80,14 @@ def _axes(axes: Optional[Axes], **size: Any) -> Axes:
 
 
 def _whole(axes: Axes) -> Any:
-    """The figure that the axes are in, where they are in a part of one as well."""
+    """The whole figure of the axes, also if they are in a part of it."""
     return axes.figure.canvas.figure
 
 
 def _each(results: Union[Result, Iterable[Result]]) -> List[Result]:
     each = [results] if isinstance(results, Result) else list(results)
     if not each:
-        raise InputError("there is no result to draw; one or more would be right")
+        raise InputError("there is no result to draw; give one or more")
     return each
 
 
@@ -100,7 +99,7 @@ def _size(size_bytes: int) -> str:
 
 
 def _told_apart(result: Result) -> List[str]:
-    """What tells a result from another one of the same FTL, what is varied most often first."""
+    """The properties in which results of one FTL can differ, those that are varied most often first."""
     drive, parts = result.geometry, asdict(result.composition)
     return [
         result.workload,
@@ -119,7 +118,7 @@ def _told_apart(result: Result) -> List[str]:
 
 
 def _labels(results: Sequence[Result]) -> List[Tuple[str, ...]]:
-    """A name for each: its FTL's and, where others have the same, what differs between them."""
+    """A label for each result: the name of its FTL and, if others have the same name, the properties that differ."""
     # What is told what no real FTL knows is marked.
     labels: List[Tuple[str, ...]] = [(r.ftl, *(("(oracle)",) if r.oracle else ())) for r in results]
     numbers = [f"no. {n}" for n, _ in enumerate(results, 1)]
@@ -136,7 +135,7 @@ def _line(label: Sequence[str]) -> str:
 
 
 def _legend_above(axes: Axes, columns: int, own: bool, **what: Any) -> None:
-    """A legend over the axes, in so many columns as fit beside each other; a figure of its own grows with the rows."""
+    """Puts a legend above the axes, in as many columns as fit. If `own`, the figure grows with the rows."""
     figure = _whole(axes)
     figure.draw_without_rendering()
     room = axes.get_window_extent().width
@@ -160,7 +159,7 @@ def _legend_above(axes: Axes, columns: int, own: bool, **what: Any) -> None:
 
 
 def _level_names(axes: Axes, labels: Sequence[Sequence[str]], own: bool) -> None:
-    """Names under bars: aslant where they would not fit side by side, and upright where they are many or long."""
+    """Puts names under bars: slanted if they do not fit side by side, and upright if they are many or long."""
     slanted = sum(max(map(len, label)) for label in labels) > 56
     names = [_line(label) if slanted else "\n".join(label) for label in labels]
     upright = len(names) > (8 if max(map(len, names)) > 28 else 16)
@@ -174,10 +173,10 @@ def _level_names(axes: Axes, labels: Sequence[Sequence[str]], own: bool) -> None
 
 
 def wa(results: Union[Result, Iterable[Result]], *, reads_weighted: bool = False, axes: Optional[Axes] = None) -> Axes:
-    """Write amplification by cause, a stacked bar for each result; the host's own write is the dark line at 1.
+    """Write amplification by cause, as a stacked bar for each result. The dark line at 1 is the host's own write.
 
-    With `reads_weighted` as GeckoFTL's paper counts: reads as well, each as so much of a program as it takes of its
-    time.
+    With `reads_weighted`, reads count as well, as in GeckoFTL's paper: a read is the share of a program's time that it
+    takes.
     """
     each = [result for result in _each(results) if result.write_amplification is not None]
     if not each:
@@ -213,14 +212,14 @@ def wa(results: Union[Result, Iterable[Result]], *, reads_weighted: bool = False
 
 
 def tradeoff(results: Iterable[Result], *, axes: Optional[Axes] = None) -> Axes:
-    """RAM against recovery, with write amplification as the colour of each mark: of runs with `cut_at_end`.
+    """RAM against recovery time, with write amplification as the colour of the mark, for runs with `cut_at_end`.
 
-    What is nearest to the lower left, and dark, is best. RAM is as papers count it. An FTL that writes on a battery at
-    the cut is called so.
+    The best marks are dark and near the lower left. RAM is as papers count it. Labels mark FTLs that write on a battery
+    at the cut.
     """
     each = [result for result in _each(results) if result.recovery is not None]
     if not each:
-        raise InputError("none of these runs ends with a power cut; cut_at_end=True would be right")
+        raise InputError("none of these runs ends with a power cut; use cut_at_end=True")
     matplotlib = _matplotlib()
     own = axes is None
     axes = _axes(axes)
@@ -256,7 +255,7 @@ def tradeoff(results: Iterable[Result], *, axes: Optional[Axes] = None) -> Axes:
 
 
 def _few_ticks(axis: Any) -> None:
-    """Ticks of a logarithmic axis whose labels have room beside each other, however far it reaches."""
+    """Sets ticks of a logarithmic axis so that their labels do not overlap."""
     ticker = _matplotlib().ticker
     low, high = axis.get_view_interval()
     decades = np.log10(high / low)
@@ -270,7 +269,7 @@ def _few_ticks(axis: Any) -> None:
 
 
 def _legend_beside(axes: Axes, own: bool) -> None:
-    """A legend on the right, for which a figure of its own is made larger; over axes that it would take too much of."""
+    """Puts a legend on the right and, if `own`, enlarges the figure. Above the axes if it would cover too much of them."""
     legend = axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2, frameon=False)
     figure, box = _whole(axes), legend.get_window_extent()
     if own:
@@ -283,7 +282,7 @@ def _legend_beside(axes: Axes, own: bool) -> None:
 def latencies(results: Union[Result, Iterable[Result]], *, op: str = "write", axes: Optional[Axes] = None) -> Axes:
     """Percentiles of the latencies of one kind of request, `write` or `read`."""
     if op not in ("write", "read"):
-        raise InputError(f"op {op!r} has no latencies; write or read would be right")
+        raise InputError(f"op {op!r} has no latencies; use write or read")
     each = [result for result in _each(results) if getattr(result.latency_us, op) is not None]
     found: List[Tuple[str, Latency]] = [
         (_line(label), getattr(result.latency_us, op)) for result, label in zip(each, _labels(each))
@@ -313,10 +312,10 @@ def _dashes(n: int) -> str:
 
 
 def lifetimes(results: Union[Result, Iterable[Result]], *, axes: Optional[Axes] = None) -> Axes:
-    """How long pages live, of runs with `distributions=True` (figure 3 of Dual Greedy's paper)."""
+    """How long pages live, for runs with `distributions=True` (figure 3 of Dual Greedy's paper)."""
     each = [result for result in _each(results) if result.distributions is not None]
     if not each:
-        raise InputError("these runs observed no lifetimes; distributions=True would be right")
+        raise InputError("these runs observed no lifetimes; use distributions=True")
     own = axes is None
     axes = _axes(axes)
     # Of one FTL alone the workloads are what is to be told apart.
@@ -338,10 +337,10 @@ def lifetimes(results: Union[Result, Iterable[Result]], *, axes: Optional[Axes] 
 
 
 def series(results: Union[Result, Iterable[Result]], *, axes: Optional[Axes] = None) -> Axes:
-    """Write amplification over time, of runs with `interval=`."""
+    """Write amplification over time, for runs with `interval=`."""
     each = [result for result in _each(results) if result.series]
     if not each:
-        raise InputError("these runs have no series; interval=N would be right")
+        raise InputError("these runs have no series; use interval=N")
     own = axes is None
     axes = _axes(axes)
     longest = max(result.series[-1].write_pages for result in each)
@@ -366,7 +365,7 @@ def _as_map(values: np.ndarray[Any, Any], columns: int) -> np.ndarray[Any, Any]:
 
 
 def wear(drive: Union[Drive, ArrayLike], *, axes: Optional[Axes] = None) -> Axes:
-    """How often each block was erased, a square each, in the order of their numbers from the upper left."""
+    """How often each block was erased, as one square a block, in order from the upper left."""
     erases = np.asarray(drive.erase_counts() if isinstance(drive, Drive) else drive, dtype=float)
     axes = _axes(axes)
     columns = max(int(np.ceil(np.sqrt(len(erases) * 1.7))), 1)
@@ -379,7 +378,7 @@ def wear(drive: Union[Drive, ArrayLike], *, axes: Optional[Axes] = None) -> Axes
 
 
 def validity(drive: Union[Drive, ArrayLike], *, blocks: int = 128, axes: Optional[Axes] = None) -> Axes:
-    """What is on each physical page of the first `blocks` blocks: a column for each block, its first page below."""
+    """The state of each physical page of the first `blocks` blocks. A block is a column, with its first page below."""
     states = np.asarray(drive.validity() if isinstance(drive, Drive) else drive)[:blocks]
     matplotlib = _matplotlib()
     own = axes is None
@@ -398,9 +397,11 @@ def validity(drive: Union[Drive, ArrayLike], *, blocks: int = 128, axes: Optiona
 
 
 def extents(drive: Drive, *, axes: Optional[Axes] = None) -> Axes:
-    """How the data of logical pages lie: a square for each in the order of their numbers from the upper left, as light
-    as its extent is long (pages that follow each other, whose data follow each other in one block); pages without data
-    are white."""
+    """The length of the extent that each logical page lies in, as one square a page, in order from the upper left.
+
+    An extent is a run of logical pages whose data are consecutive in one block. Light squares are long extents. Pages
+    without data are white.
+    """
     places = drive.places()
     found = Extents.of(places, drive.pages_per_block)
     if len(found.pages) == 0:
@@ -424,10 +425,12 @@ def extents(drive: Drive, *, axes: Optional[Axes] = None) -> Axes:
 
 
 def gecko_runs(samples: Mapping[int, Sequence[Tuple[int, int]]], *, axes: Optional[Axes] = None) -> Axes:
-    """Sizes of the runs of Logarithmic Gecko over time, by level: `samples` has what `Drive.gecko_runs()` gave after so
-    many pages written."""
+    """Sizes of the runs of Logarithmic Gecko over time, by level.
+
+    `samples` maps numbers of written pages to what `Drive.gecko_runs()` returned then.
+    """
     if not samples or not any(samples.values()):
-        raise InputError("there is no run to draw; samples of a drive that has a Logarithmic Gecko would be right")
+        raise InputError("there is no run to draw; give samples of a drive that has a Logarithmic Gecko")
     own = axes is None
     axes = _axes(axes)
     written = sorted(samples)

@@ -1,4 +1,4 @@
-"""Progress of what takes long: a line in a terminal, a line of text in a notebook, nothing in a pipe."""
+"""Progress of long runs: a line in a terminal, a line of text in a notebook, nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import time
 from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 Callback = Callable[[str, Optional[str], int, Optional[int]], Any]
-"""Called with a name, a phase (None once it has ended), how much of it is done, and of how much if that is known."""
+"""Called with a name, a phase (None at its end), how much of it is done, and the total, or None if that is unknown."""
 
 Progress = Union[bool, Callback, None]
-"""None shows it where somebody looks, True anywhere, False nowhere; or a function that is told."""
+"""None shows progress in a terminal or a notebook, True anywhere, False nowhere; a function receives it instead."""
 
 _AT_MOST_EVERY_SECONDS = 0.1
 
@@ -23,7 +23,7 @@ def _in_notebook() -> bool:
 
 
 class Line:
-    """One line for all that is at work; it appears after a moment, and is gone when all is done."""
+    """One line for all runs in progress. It appears after a moment and disappears at the end."""
 
     def __init__(self, notebook: bool) -> None:
         self._notebook = notebook
@@ -33,7 +33,7 @@ class Line:
         self._handle: Any = None
 
     def __call__(self, name: str, phase: Optional[str], done: int, of: Optional[int]) -> None:
-        """Notes how far `name` is, and shows it now and then."""
+        """Notes the progress of `name`, and shows the line now and then."""
         if phase is None:
             self._at_work.pop(name, None)
         else:
@@ -63,7 +63,7 @@ class Line:
             self._shown = len(text)
 
     def close(self) -> None:
-        """Removes it."""
+        """Removes the line."""
         if self._notebook:
             if self._handle is not None:
                 from IPython.display import HTML
@@ -74,7 +74,7 @@ class Line:
 
 
 class Showing:
-    """Whoever is told of progress, while something is at work."""
+    """The receiver of progress, for as long as a run lasts."""
 
     def __init__(self, progress: Progress) -> None:
         self._line: Optional[Line] = None

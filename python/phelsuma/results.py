@@ -1,7 +1,7 @@
 """Results as typed objects: the structure of `phelsuma.run/1` (docs/JSON.md), field by field.
 
-Every field has the name that the JSON key has; a key that this version does not know stays in `raw`. Of a result from
-before a key was added, or that is stored without its part about the machine, the field is None.
+Every field has the name of its JSON key. Keys that this version does not have stay in `raw`. A field is None if the
+result is older than its key, or was stored without its part about the machine.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def _pandas() -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("data frames need pandas: pip install 'phelsuma[frames]' would be right") from error
+        raise ImportError("data frames need pandas; run pip install 'phelsuma[frames]'") from error
     return pandas
 
 
 def _fields(of: Type[T], value: Dict[str, Any], **made: Any) -> T:
-    """`of` from the keys that it has of `value`, with those that were made of them instead."""
+    """Makes an `of` from its keys in `value`; the fields in `made` replace them."""
     names = {f.name for f in dataclasses.fields(of) if f.init}  # type: ignore[arg-type]
     return of(**{**{key: value[key] for key in names if key in value}, **made})
 
@@ -54,7 +54,7 @@ class Composition:
 
 @dataclass(frozen=True)
 class Geometry:
-    """The drive."""
+    """The shape of the drive."""
 
     capacity_bytes: int
     logical_bytes: int
@@ -74,7 +74,7 @@ class Geometry:
 
 @dataclass(frozen=True)
 class HostCounts:
-    """What the host asked for while it was counted; pages and requests."""
+    """Pages and requests of the host in the counted part."""
 
     read_pages: int
     write_pages: int
@@ -98,7 +98,7 @@ class FlashCounts:
 
 @dataclass(frozen=True)
 class ReadsWeighted:
-    """The parts of the write amplification with reads weighted as GeckoFTL's paper does."""
+    """The parts of write amplification with weighted reads, as in GeckoFTL's paper."""
 
     user: float
     translation: float
@@ -108,7 +108,7 @@ class ReadsWeighted:
 
 @dataclass(frozen=True)
 class WriteAmplification:
-    """Programs per page that the host wrote, by cause; the four parts add up to the total."""
+    """Programs per host page, by cause. The four parts add up to the total."""
 
     total: float
     user: float
@@ -121,7 +121,7 @@ class WriteAmplification:
 
 @dataclass(frozen=True)
 class ManagementSeconds:
-    """Time of the flash operations that the FTL asked for and not the host, by cause (µ-FTL's management overhead)."""
+    """Time of the flash operations of the FTL itself, by cause (management overhead in µ-FTL's paper)."""
 
     total: float
     user: float
@@ -132,7 +132,7 @@ class ManagementSeconds:
 
 @dataclass(frozen=True)
 class RamBytes:
-    """RAM in bytes by structure, with the sum under `total`: as papers count it, and all of it."""
+    """RAM in bytes by structure, as papers count it and in full. The sum is under `total`."""
 
     papers: Dict[str, int]
     all: Dict[str, int]
@@ -140,7 +140,7 @@ class RamBytes:
 
 @dataclass(frozen=True)
 class EraseCounts:
-    """Erases while counted: all, and per block."""
+    """Erases in the counted part: all, and per block."""
 
     total: int
     min: int
@@ -151,7 +151,7 @@ class EraseCounts:
 
 @dataclass(frozen=True)
 class VictimChoices:
-    """What it took to find the victims that the policy chose."""
+    """The number of victims, and the blocks examined to choose each."""
 
     count: int
     blocks_examined_mean: float
@@ -160,7 +160,7 @@ class VictimChoices:
 
 @dataclass(frozen=True)
 class SeriesPoint:
-    """What happened since the point before."""
+    """Counts since the point before."""
 
     write_pages: int
     write_amplification: float
@@ -172,7 +172,7 @@ class SeriesPoint:
 
 @dataclass(frozen=True)
 class Latency:
-    """Latencies in microseconds, simulated."""
+    """Simulated latencies in microseconds."""
 
     mean: float
     p50: float
@@ -183,7 +183,7 @@ class Latency:
 
 @dataclass(frozen=True)
 class Latencies:
-    """Latencies of reads and writes; None where there was no such request."""
+    """Latencies of reads and writes; None if there was no such request."""
 
     read: Optional[Latency]
     write: Optional[Latency]
@@ -191,7 +191,7 @@ class Latencies:
 
 @dataclass(frozen=True)
 class Distribution:
-    """How many values of each magnitude there are, in pages written by the host: entry k counts 2^k to 2^(k+1) - 1."""
+    """Values by magnitude, in pages written by the host. Entry k counts values from 2^k to 2^(k+1) - 1."""
 
     histogram_log2: List[int]
     p50_at_most: int
@@ -205,7 +205,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Distributions:
-    """Lifetimes of pages and dormant periods of blocks (figures 3 and 5 of Dual Greedy's paper), and lengths of extents."""
+    """Page lifetimes and dormant periods of blocks (figures 3 and 5 of Dual Greedy's paper), and lengths of extents."""
 
     page_lifetimes: Distribution
     block_dormant_periods: Distribution
@@ -215,7 +215,7 @@ class Distributions:
 
 @dataclass(frozen=True)
 class Channel:
-    """What a channel did."""
+    """Operations of a channel."""
 
     host_reads: int
     host_programs: int
@@ -224,7 +224,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class Channels:
-    """What each channel did, and how even they were used (LAST++ figure 17)."""
+    """Operations of each channel, and how evenly the channels were used (LAST++ figure 17)."""
 
     host_spread: Optional[float]
     host_programs_spread: Optional[float]
@@ -255,18 +255,18 @@ class Recovery:
 
     @classmethod
     def of(cls, value: Dict[str, Any]) -> Recovery:
-        """From the JSON value of a `recovery`."""
+        """Makes it from the JSON value of a `recovery`."""
         return _fields(cls, value, steps=[_fields(RecoveryStep, step) for step in value["steps"]])
 
     def to_frame(self) -> pandas.DataFrame:
-        """Its steps, one a row."""
+        """The steps as a data frame, one a row."""
         frame: pandas.DataFrame = _pandas().DataFrame([dataclasses.asdict(step) for step in self.steps])
         return frame
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What the run cost the machine: the one part that differs between runs."""
+    """What the run cost the machine. Only this part differs between equal runs."""
 
     wall_seconds: float
     cpu_seconds: float
@@ -278,7 +278,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run: `phelsuma.run/1`, as docs/JSON.md has it."""
+    """The result of a run: `phelsuma.run/1` (docs/JSON.md)."""
 
     schema: str
     ftl: str
@@ -311,14 +311,14 @@ class Result:
 
     @classmethod
     def of(cls, value: Dict[str, Any]) -> Result:
-        """From the JSON value that the command prints, or that an earlier one has printed.
+        """Makes it from the JSON value that this or an earlier version of the command printed.
 
         Raises:
-            InputError: it is no result of a run.
+            InputError: the value is not the result of a run.
         """
         schema = value.get("schema") if isinstance(value, dict) else None
         if schema != _SCHEMA:
-            raise InputError(f"this is no result of a run: its schema is {schema!r}, {_SCHEMA!r} would be right")
+            raise InputError(f"this is not a result of a run: its schema is {schema!r}; use one of schema {_SCHEMA!r}")
 
         def perhaps(of: Type[T], part: Optional[Dict[str, Any]]) -> Optional[T]:
             return None if part is None else _fields(of, part)
@@ -362,7 +362,7 @@ class Result:
 
     @classmethod
     def from_json(cls, text: str) -> Result:
-        """From the text that `phelsuma run --json` prints."""
+        """Makes it from the text that `phelsuma run --json` prints."""
         return cls.of(json.loads(text))
 
     def to_json(self, indent: Optional[int] = 2) -> str:
@@ -371,11 +371,11 @@ class Result:
 
     @property
     def wa(self) -> float:
-        """Write amplification, all of it; not a number where the host wrote nothing."""
+        """Write amplification; NaN if the host wrote nothing."""
         return float("nan") if self.write_amplification is None else self.write_amplification.total
 
     def flat(self) -> Dict[str, Any]:
-        """Every figure under its path in the JSON, such as `write_amplification.total`; lists are left out."""
+        """All figures by their path in the JSON, such as `write_amplification.total`, without lists."""
         row: Dict[str, Any] = {}
 
         def put(path: str, value: Any) -> None:
@@ -389,17 +389,17 @@ class Result:
         return row
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row: every figure under its path in the JSON."""
+        """A data frame of one row, with the columns of `flat()`."""
         frame: pandas.DataFrame = _pandas().DataFrame([self.flat()])
         return frame
 
     def series_frame(self) -> pandas.DataFrame:
-        """The points of the series, one a row; there are some with `interval=`."""
+        """The points of the series, one a row. A run has points if it has `interval=`."""
         frame: pandas.DataFrame = _pandas().DataFrame([dataclasses.asdict(point) for point in self.series])
         return frame
 
     def flash_frame(self) -> pandas.DataFrame:
-        """Flash operations, a row for each purpose."""
+        """Flash operations, one row for each purpose."""
         rows = {purpose: dataclasses.asdict(counts) for purpose, counts in self.flash.items()}
         frame: pandas.DataFrame = _pandas().DataFrame.from_dict(rows, orient="index").rename_axis("purpose")
         return frame
@@ -420,11 +420,11 @@ class Result:
 
 
 class Results(Sequence[Result]):
-    """Several results, such as those of a comparison: least write amplification first."""
+    """Several results, such as those of a comparison."""
 
     def __init__(self, results: Sequence[Result], remarks: Sequence[str] = ()) -> None:
         self._results = list(results)
-        #: What the command says beside the table: parameters that some of the FTLs have no part for.
+        #: The remarks of the command: parameters that some of the FTLs have no part for.
         self.remarks = list(remarks)
 
     @overload
@@ -432,7 +432,7 @@ class Results(Sequence[Result]):
     @overload
     def __getitem__(self, which: slice) -> Results: ...
     def __getitem__(self, which: Union[int, str, slice]) -> Union[Result, Results]:
-        """By place, or by the name of the FTL."""
+        """A result by its index, or by the name of its FTL."""
         if isinstance(which, slice):
             return Results(self._results[which], self.remarks)
         if isinstance(which, int):
@@ -450,8 +450,10 @@ class Results(Sequence[Result]):
 
     @property
     def not_steady(self) -> List[str]:
-        """The FTLs whose figures were still changing: with a longer run (`warmup`, `passes`) they would be others. Under
-        a trace, whose halves are seldom alike, that tells little."""
+        """The FTLs whose figures were still changing. A longer run (`warmup`, `passes`) would give other figures.
+
+        The halves of a trace are seldom alike, so there this says little.
+        """
         return [result.ftl for result in self if result.steady is False]
 
     def __repr__(self) -> str:
@@ -461,7 +463,7 @@ class Results(Sequence[Result]):
         return "Results([" + ", ".join(map(told, self)) + "])"
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row for each result: every figure under its path in the JSON."""
+        """A data frame of one row for each result, with the columns of `Result.flat()`."""
         frame: pandas.DataFrame = _pandas().DataFrame([result.flat() for result in self])
         return frame
 

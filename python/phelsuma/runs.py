@@ -26,13 +26,13 @@ def run(
     progress: Progress = None,
     **options: Unpack[Options],
 ) -> Result:
-    """Runs a workload or a trace on one FTL, as `phelsuma run` does, and gives its result.
+    """Runs a workload or a trace on one FTL, as `phelsuma run` does, and returns the result.
 
-    The GIL is released while the engine runs; an interrupt ends it at once.
+    The engine releases the GIL while it runs. An interrupt ends the run at once.
 
     Raises:
-        InputError: what was asked for cannot be.
-        RunFailedError: it was begun and not completed.
+        InputError: the FTL, an option or the input is wrong.
+        RunFailedError: the run began but was not completed.
     """
     if not isinstance(ftl, str):
         raise TypeError(f"ftl is one name, not {type(ftl).__name__}; compare() takes several")
@@ -50,12 +50,13 @@ def compare(
     progress: Progress = None,
     **options: Unpack[Options],
 ) -> Results:
-    """Runs the same on several FTLs, on all cores, as `phelsuma compare` does: results, least write amplification
-    first, whatever the order of the names; `results["page"]` is that of one.
+    """Runs a workload or a trace on several FTLs, on all cores, as `phelsuma compare` does.
+
+    The results are sorted by write amplification, least first. `results["page"]` is the result of one FTL.
 
     Raises:
-        InputError: what was asked for cannot be.
-        RunFailedError: one of them was begun and not completed.
+        InputError: an FTL, an option or the input is wrong.
+        RunFailedError: a run began but was not completed.
     """
     asked = [ftls] if isinstance(ftls, str) else list(ftls) if isinstance(ftls, Iterable) else [ftls]
     if not asked or not all(isinstance(name, str) for name in asked):
@@ -68,7 +69,7 @@ def compare(
 
 
 def names() -> Dict[str, Any]:
-    """Everything that has a name: `phelsuma.list/1`, as docs/JSON.md has it."""
+    """All names, as `phelsuma list --json` prints them: `phelsuma.list/1` (docs/JSON.md)."""
     value: Dict[str, Any] = json.loads(_engine.names())
     return value
 

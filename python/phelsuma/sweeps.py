@@ -1,7 +1,7 @@
 """Sweeps: many configurations, on all cores or on a cluster, with a row of Parquet for each.
 
-Rows are written to a folder as they come. A sweep that is begun again does what is not there yet; what went wrong with
-a configuration is a row as well, and does not stop the others.
+Rows are written to a folder as runs end. A sweep that is started again runs only the configurations without a row. A
+configuration that fails has a row with its error, and the others still run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import pandas
 
 Configuration = Mapping[str, Any]
-"""Keywords of `run`, the FTL among them as `ftl`."""
+"""Keywords of `run`, including the FTL as `ftl`."""
 
 _BETWEEN_PARTS_SECONDS = 2.0
 
@@ -59,15 +59,18 @@ _FIXED = ("key", "configuration", "error", "result")
 
 
 def grid(**values: Any) -> List[Dict[str, Any]]:
-    """Every combination of these keywords of `run`, of which those that are lists, ranges or arrays are tried value by
-    value; the last one changes fastest: `grid(ftl=["page", "dftl"], workload="uniform", ratio=[0.7, 0.8])` are four."""
+    """Every combination of keywords of `run`.
+
+    A list, range or array stands for all of its values. The last keyword changes fastest. For example,
+    `grid(ftl=["page", "dftl"], workload="uniform", ratio=[0.7, 0.8])` has four combinations.
+    """
     axes = [list(np.atleast_1d(value)) if isinstance(value, np.ndarray) else value for value in values.values()]
     axes = [[_item(one) for one in axis] if isinstance(axis, (list, tuple, range)) else [axis] for axis in axes]
     return [dict(zip(values, chosen)) for chosen in itertools.product(*axes)]
 
 
 def _item(value: Any) -> Any:
-    """The number that it is to Python; as it is written, where NumPy's has fewer digits."""
+    """A NumPy number as a Python number, with the digits that it prints as."""
     if isinstance(value, np.floating):
         return float(str(value))
     return value.item() if isinstance(value, np.generic) else value
@@ -79,21 +82,23 @@ def _pyarrow() -> Any:
         import pyarrow.compute
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError("sweeps write Parquet: pip install 'phelsuma[sweep]' would be right") from error
+        raise ImportError("sweeps write Parquet; run pip install 'phelsuma[sweep]'") from error
     return pyarrow
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep has found, in the order of its configurations."""
+    """The results of a sweep, in the order of its configurations."""
 
     folder: Path
     keys: List[str]
 
     def rows(self) -> List[Dict[str, Any]]:
-        """A row for each configuration that is done: `key`, `configuration` (JSON), `error` (null, or what is wrong
-        with it), `result` (the JSON of its run) and every figure of it under its path, such as
-        `write_amplification.total`."""
+        """A row for each configuration that has run.
+
+        It has `key`, `configuration` (JSON), `error` (None or a message), `result` (the JSON of its run), and all
+        figures by their path, such as `write_amplification.total`.
+        """
         return self._in_order(_rows(self.folder, self.keys))
 
     def _in_order(self, rows: Iterable[Dict[str, Any]]) -> List[Dict[str, Any]]:
@@ -102,20 +107,20 @@ class Sweep:
         return [found[key] for key in self.keys if key in found]
 
     def to_frame(self) -> pandas.DataFrame:
-        """The same as a data frame, but for `result`."""
+        """The rows as a data frame, without `result`."""
         from .results import _pandas
 
         frame: pandas.DataFrame = _pandas().DataFrame(self._in_order(_rows(self.folder, self.keys, without="result")))
         return frame
 
     def results(self) -> List[Result]:
-        """Results of those that nothing was wrong with."""
+        """The results of the configurations that did not fail."""
         rows = self._in_order(_rows(self.folder, self.keys, _FIXED))
         return [Result.from_json(row["result"]) for row in rows if row["error"] is None]
 
     @property
     def failed(self) -> List[Tuple[Dict[str, Any], str]]:
-        """Configurations that gave no result, each with what is wrong with it."""
+        """The configurations that failed, each with its error."""
         rows = self._in_order(_rows(self.folder, self.keys, _FIXED[:3]))
         return [(json.loads(row["configuration"]), row["error"]) for row in rows if row["error"] is not None]
 
@@ -123,7 +128,7 @@ class Sweep:
 def _rows(
     folder: Path, keys: Collection[str], only: Optional[Sequence[str]] = None, without: str = ""
 ) -> Iterator[Dict[str, Any]]:
-    """The rows of these keys in the order in which they were written; `only` these columns, or all but one."""
+    """The rows of these keys, in the order of writing, with `only` these columns or all but `without`."""
     wanted = _pyarrow().array(keys, _pyarrow().string())
     for part in _parts_in(folder):
         table = _read(part, only, without)
@@ -134,7 +139,7 @@ def _rows(
 
 
 def _done(folder: Path, retry_failed: bool) -> Set[str]:
-    """Keys of which there is a row; where those that failed are tried again, one without an error."""
+    """The keys that have a row; if failed ones are tried again, a row without an error."""
     done: Dict[str, bool] = {}
     for part in _parts_in(folder):
         found = _read(part, ("key", "error") if retry_failed else ("key",)).to_pydict()
@@ -147,18 +152,18 @@ def _parts_in(folder: Path) -> List[Path]:
 
 
 def _read(part: Path, only: Optional[Sequence[str]] = None, without: str = "") -> Any:
-    """A part as a table of `only` these columns, or of all but one.
+    """A part as a table of `only` these columns, or of all but `without`.
 
     Raises:
-        InputError: it is none, or damaged.
+        InputError: the file is not a part of a sweep, or is damaged.
     """
     pyarrow = _pyarrow()
-    right = "deleting it would be right, its configurations are run again"
+    right = "delete it, and its configurations are run again"
     try:
         with pyarrow.parquet.ParquetFile(part) as file:
             names = file.schema_arrow.names
             if not set(_FIXED) <= set(names):
-                raise InputError(f"{part} has no rows of a sweep; another folder, or {right}")
+                raise InputError(f"{part} has no rows of a sweep; use another folder, or {right}")
             return file.read(columns=[name for name in only or names if name != without])
     except (pyarrow.ArrowException, OSError) as error:
         # Of what the system refuses, which is not about what is in it, there is a number.
@@ -168,12 +173,12 @@ def _read(part: Path, only: Optional[Sequence[str]] = None, without: str = "") -
 
 
 def _plain(configuration: Configuration) -> Dict[str, Any]:
-    """The same with nothing in it that another process could not be given."""
+    """The same, in values that can be sent to another process."""
     plain = {name: _item(value) for name, value in configuration.items()}
     if not isinstance(plain.get("ftl"), str):
-        raise TypeError(f"a configuration does not say its FTL, as ftl=NAME: {json.dumps(plain, default=str)}")
+        raise TypeError(f"a configuration has no FTL; add ftl=NAME: {json.dumps(plain, default=str)}")
     if "jobs" in plain:
-        raise TypeError("a configuration has no option 'jobs'; jobs of the sweep would be right")
+        raise TypeError("a configuration has no option 'jobs'; use jobs of the sweep")
     trace = plain.get("trace")
     if isinstance(trace, Requests):
         raise TypeError("a sweep takes traces from files; Requests are for run and compare")
@@ -199,12 +204,12 @@ def _words(plain: Configuration) -> List[str]:
 
 
 def _engine_here() -> str:
-    """What tells this process's engine from others."""
+    """The identity of the engine in this process."""
     return f"{_engine.version()} of sources {_engine.sources()}"
 
 
 def _key(plain: Configuration) -> str:
-    """What a configuration is found again by: its words, the trace's size and age, and the engine."""
+    """The identity of a configuration: its words, the size and age of its trace, and the engine."""
     said = _words(plain)
     # A setting that names a part can change what an earlier one has set; other words come in any order.
     settings = [word for word in said if word.startswith("--set=")]
@@ -227,14 +232,14 @@ def _row(
     engine: Optional[str] = None,
     memory_bytes: Optional[int] = None,
 ) -> Dict[str, Any]:
-    """Runs it. This is what a worker does, whose engine is to be `engine`."""
+    """Runs a configuration in a worker, whose engine must be `engine`."""
 
     def go_on(*_: object) -> None:
         if stop is not None and stop():
             raise InterruptedError
 
     if engine is not None and engine != _engine_here():
-        return _failed(key, plain, f"the worker has engine {_engine_here()}; {engine} would be right")
+        return _failed(key, plain, f"the worker has engine {_engine_here()}; install {engine} there")
     try:
         result = Result.from_json(_engine.run(_words(plain), None, go_on, memory_bytes))
         return {**_failed(key, plain, None), "result": result.to_json(indent=None), **result.flat()}
@@ -251,7 +256,7 @@ def _told(error: Exception) -> str:
 
 
 class _Parts:
-    """Writes rows, some at a time; each part appears whole or not at all, and stays when the machine's power fails."""
+    """Writes rows in parts. A part appears whole or not at all, and survives a power failure of the machine."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -282,15 +287,14 @@ class _Parts:
         self._tell_columns([table.schema])
 
     def tell_all_columns(self) -> None:
-        """Tells readers of the columns of all parts, whoever wrote them."""
+        """Writes the columns of all parts, including those of other sweeps, for readers of the folder."""
         pyarrow = _pyarrow()
         schemas = [pyarrow.parquet.read_schema(part) for part in _parts_in(self._folder)]
         if schemas:
             self._tell_columns(schemas)
 
     def _tell_columns(self, schemas: Sequence[Any]) -> None:
-        """Readers of a folder take the columns and their types from its first file: here from one without a row, which
-        comes before the parts."""
+        """Writes a first file without rows: readers of a folder take columns and types from its first file."""
         pyarrow = _pyarrow()
         first = self._folder / "columns.parquet"
         told = None
@@ -324,7 +328,7 @@ class _Parts:
 
 
 def _column(values: Sequence[Any], of_text: bool) -> Any:
-    """These as a column of a type that holds all of them, or of text; none where there is no value."""
+    """The values as a column of a type that holds all of them, or of text; None if there is no value."""
     pyarrow = _pyarrow()
     kind = pyarrow.string() if of_text else _holding({_type(value) for value in values if value is not None})
     if pyarrow.types.is_null(kind):
@@ -347,7 +351,7 @@ def _type(value: Any) -> Any:
 
 
 def _holding(kinds: Set[Any]) -> Any:
-    """A type for all that these are for: whole numbers are numbers, anything is text."""
+    """A type that holds all of these types. Whole numbers fit in numbers, and everything fits in text."""
     pyarrow = _pyarrow()
     kinds = {kind for kind in kinds if not pyarrow.types.is_null(kind)}
     if len(kinds) <= 1:
@@ -369,31 +373,32 @@ def sweep(
     retry_failed: bool = False,
     progress: Progress = None,
 ) -> Sweep:
-    """Runs all of these, each as `run` does, and keeps a row for each in `folder`, a data set of Parquet. What is there
-    already, of the same engine, is not run again.
+    """Runs each configuration as `run` does, and writes a row for each to `folder`, a data set of Parquet.
 
-    As many are run at a time as there are cores, or as `jobs` says (0 are all cores), of which those wait whose drives
-    would not fit `memory_bytes` beside the others'; left out, that is the machine's memory.
+    Configurations that have a row from the same engine are not run again.
 
-    With `dask` they run on a cluster: the address of a scheduler or a `distributed.Client`, or True for one that is
-    started on this machine. Its workers say how many run at a time, and memory is looked at within each worker's process
-    alone. Traces are files that each worker can read under the same name. Where a worker dies, others do what it was
-    doing; a configuration that workers die of again and again is one that failed.
+    `jobs` runs at a time; None and 0 are one for each core. A run waits if its drive would not fit into `memory_bytes`
+    beside the others. None is the machine's memory.
+
+    With `dask` they run on a cluster. It is the address of a scheduler, a `distributed.Client`, or True to start a
+    cluster on this machine. The workers then decide how many run at a time, and `memory_bytes` holds for each worker.
+    Every worker must be able to read the traces under the same paths. If a worker dies, other workers repeat its runs.
+    A configuration that repeatedly kills workers has failed.
 
     Raises:
-        InputError: two configurations are the same; a part in the folder is damaged; a worker has another engine.
+        InputError: two configurations are equal; a part in the folder is damaged; a worker has another engine.
         RunFailedError: the cluster is gone.
-        TypeError: a configuration does not say its FTL, or has what is no keyword of `run`.
+        TypeError: a configuration has no FTL, or a keyword that `run` does not have.
     """
     for name, value in (("jobs", jobs), ("memory_bytes", memory_bytes)):
         if value is not None and value < 0:
-            raise InputError(f"{name} is {value}; a whole number from 0 on would be right")
+            raise InputError(f"{name} is {value}; use a whole number from 0 on")
     plain = [_plain(configuration) for configuration in configurations]
     keys = [_key(one) for one in plain]
     seen: Set[str] = set()
     for key, one in zip(keys, plain):
         if key in seen:
-            raise InputError(f"a configuration is there twice, once would be right: {json.dumps(one, default=str)}")
+            raise InputError(f"a configuration is there twice; give it once: {json.dumps(one, default=str)}")
         seen.add(key)
     found = Sweep(Path(folder), keys)
     parts = _Parts(found.folder)
@@ -439,7 +444,7 @@ def _on_cluster(
     try:
         import distributed
     except ImportError as error:
-        raise ImportError("a cluster needs Dask: pip install 'phelsuma[dask]' would be right") from error
+        raise ImportError("a cluster needs Dask; run pip install 'phelsuma[dask]'") from error
     mine = not isinstance(dask, distributed.Client)
     if dask is True:
         # One run has one thread.
@@ -472,15 +477,15 @@ def _on_cluster(
 
 
 def _check_workers(client: Any) -> None:
-    """Refuses workers that would come to something else; those that join later are asked by `_row`."""
+    """Refuses workers with another engine. For workers that join later, `_row` does this."""
     for worker, engine in client.run(_engine_here, on_error="return").items():
         if engine != _engine_here():
             has = f"lacks the package ({_told(engine)})" if isinstance(engine, Exception) else f"has engine {engine}"
-            raise InputError(f"worker {worker} {has}; {_engine_here()}, as here, would be right")
+            raise InputError(f"worker {worker} {has}; install {_engine_here()} there, as here")
 
 
 def _collected(future: Any, key: str, one: Dict[str, Any]) -> Tuple[Dict[str, Any], bool]:
-    """The row of a configuration, and whether it is that workers died of it."""
+    """The row of a configuration, and whether workers died while they ran it."""
     from distributed.scheduler import KilledWorker
 
     try:
@@ -488,7 +493,7 @@ def _collected(future: Any, key: str, one: Dict[str, Any]) -> Tuple[Dict[str, An
     except KilledWorker:
         return _failed(key, one, "the worker that ran it died, and so did others that tried it again"), True
     except CancelledError as error:
-        raise RunFailedError("the cluster is gone; begun again, the sweep goes on where it was") from error
+        raise RunFailedError("the cluster is gone; start the sweep again, and it continues") from error
     except Exception as error:
         row = _failed(key, one, _told(error))
     finally:

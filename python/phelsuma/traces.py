@@ -16,19 +16,19 @@ from .errors import InputError
 from .options import words
 
 OPS = ("read", "write", "trim", "flush")
-"""What can be asked, in the order of the numbers that stand for it in a column: 0 read, 1 write, 2 trim, 3 flush."""
+"""Operations, in the order of their numbers in a column: 0 read, 1 write, 2 trim, 3 flush."""
 
 
 _CODES: Dict[Union[str, bytes], int] = {name: code for code, name in enumerate(OPS)}
 _CODES.update({name.encode(): code for code, name in enumerate(OPS)})
-_NAMES = f"a name ({', '.join(OPS)}) or its number, 0 to {len(OPS) - 1}, would be right"
+_NAMES = f"use a name ({', '.join(OPS)}) or its number, 0 to {len(OPS) - 1}"
 
 
 def op_codes(op: Union[ArrayLike, Sequence[str], str]) -> NDArray[np.uint8]:
-    """The numbers of a column of operations, which may be given by name.
+    """The numbers of a column of operations, given by name or number.
 
     Raises:
-        InputError: what is neither.
+        InputError: a value is neither a name nor a number of an operation.
     """
     array = np.asarray(op)
     if array.dtype.kind in "uib" or array.size == 0:
@@ -43,46 +43,46 @@ def op_codes(op: Union[ArrayLike, Sequence[str], str]) -> NDArray[np.uint8]:
 
 def _at_most(most: Optional[int]) -> None:
     if most is not None and not 0 <= most < 2**64:
-        raise InputError(f"most is {most}; a whole number from 0 on would be right")
+        raise InputError(f"most is {most}; use a whole number from 0 on")
 
 
 def op_code(op: object) -> int:
-    """The number of an operation, of its name or itself.
+    """The number of an operation, given by name or number.
 
     Raises:
-        InputError: there is none such.
+        InputError: there is no such operation.
     """
     op = op.item() if isinstance(op, np.generic) else op
     code = _CODES.get(op) if isinstance(op, (str, bytes)) else op
     if isinstance(code, int) and 0 <= code < len(OPS):
         return code
-    raise InputError(f"op {op!r} is none; {_NAMES}")
+    raise InputError(f"op {op!r} is not an operation; {_NAMES}")
 
 
 def column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """`values` as a contiguous column of `dtype`; not copied where it is one already.
+    """`values` as a contiguous column of `dtype`, without a copy if they are one already.
 
     Raises:
-        InputError: a value that is no whole number of that size.
+        InputError: a value is not a whole number of that size.
     """
     array = np.asarray(values)
     if array.dtype == dtype and array.ndim == 1:
         # A field of a structured array is not.
         return np.ascontiguousarray(array)
     if array.ndim != 1:
-        raise InputError(f"{name} has {array.ndim} dimensions; a column, which has one, would be right")
+        raise InputError(f"{name} has {array.ndim} dimensions; use a column, which has one")
     limits = np.iinfo(dtype)
     if array.size and array.dtype.kind not in "uib":
-        raise InputError(f"{name} holds {array.dtype}; whole numbers would be right")
+        raise InputError(f"{name} holds {array.dtype}; use whole numbers")
     if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
-        raise InputError(f"{name}: whole numbers from {limits.min} to {limits.max} would be right")
+        raise InputError(f"{name} has values out of range; use whole numbers from {limits.min} to {limits.max}")
     return array.astype(dtype)
 
 
 class Requests:
-    """Requests as columns of one length, which a run takes for a trace.
+    """Requests as columns of one length. A run takes them as a trace.
 
-    `op` holds names or numbers (`OPS`); offsets and sizes are bytes, times nanoseconds in whatever epoch. Contiguous
+    `op` holds names or numbers (`OPS`). Offsets and sizes are bytes. Times are nanoseconds in any epoch. Contiguous
     arrays of the right type are copied once, when the engine takes them.
     """
 
@@ -105,17 +105,19 @@ class Requests:
 
     @classmethod
     def from_array(cls, array: NDArray[Any], *, name: str = "requests") -> Requests:
-        """From a structured array with fields `op`, `offset_bytes`, `size_bytes` and, if there are, `time_ns` and
-        `device`."""
+        """Makes requests from a structured array.
+
+        Its fields are `op`, `offset_bytes`, `size_bytes` and optionally `time_ns` and `device`.
+        """
         names = array.dtype.names or ()
         missing = [field for field in ("op", "offset_bytes", "size_bytes") if field not in names]
         if missing:
-            raise InputError(f"the array lacks {', '.join(missing)}; fields of these names would be right")
+            raise InputError(f"the array lacks {', '.join(missing)}; add fields of these names")
         more = {field: array[field] for field in ("time_ns", "device") if field in names}
         return cls(array["op"], array["offset_bytes"], array["size_bytes"], name=name, **more)
 
     def shared(self) -> _engine.Requests:
-        """What the engine takes: a copy, checked."""
+        """A checked copy for the engine."""
         return _engine.Requests(self.name, self.op, self.offset_bytes, self.size_bytes, self.time_ns, self.device)
 
     def __len__(self) -> int:
@@ -125,7 +127,7 @@ class Requests:
         return f"Requests({self.name!r}, {len(self):,} requests)"
 
     def to_frame(self) -> Any:
-        """A data frame, with operations by name."""
+        """The requests as a data frame, with operations by name."""
         from .results import _pandas
 
         columns: Dict[str, Any] = {} if self.time_ns is None else {"time_ns": self.time_ns}
@@ -138,7 +140,7 @@ class Requests:
 
 @dataclass(frozen=True)
 class Trace:
-    """A block trace in a file, plain, .gz or .zst, of any format that `phelsuma list` tells."""
+    """A block trace in a file: plain, .gz or .zst, in any format of `phelsuma list`."""
 
     path: Path
     format: str
@@ -150,21 +152,21 @@ class Trace:
     def open(
         cls, path: Union[str, PathLike[str]], *, format: Optional[str] = None, time_unit: Optional[str] = None
     ) -> Trace:
-        """Opens it, and tells its format.
+        """Opens a trace and detects its format.
 
         Raises:
-            InputError: it cannot be read, or is of no format that is known.
+            InputError: the file cannot be read, or its format is unknown.
         """
         trace = _engine.Trace(fspath(path), words({"format": format, "time_unit": time_unit}))
         return cls(Path(path), trace.format(), time_unit, trace)
 
     def info(self, page: Union[int, str] = "4KiB") -> Dict[str, Any]:
-        """What is in it: `phelsuma.trace-info/1`, as docs/JSON.md has it."""
+        """A summary of the trace: `phelsuma.trace-info/1` (docs/JSON.md)."""
         value: Dict[str, Any] = json.loads(self._opened.info(str(page)))
         return value
 
     def requests(self, most: Optional[int] = None) -> Requests:
-        """Its requests, or the first `most` of them, as columns."""
+        """The requests of the trace, or the first `most` of them, as columns."""
         _at_most(most)
         time_ns, device, op, offset_bytes, size_bytes = self._opened.requests(most)
         return Requests(op, offset_bytes, size_bytes, time_ns, device, name=self.path.name)
@@ -182,13 +184,13 @@ class Workload:
     def info(
         self, logical_pages: int, *, page_bytes: int = 4096, seed: int = 1, pages_written: Optional[int] = None
     ) -> Dict[str, Any]:
-        """What it asks of a drive of so many pages: `phelsuma.trace-info/1`, as docs/JSON.md has it."""
+        """A summary of the workload on a drive of `logical_pages`: `phelsuma.trace-info/1` (docs/JSON.md)."""
         text = _engine.workload_info(self.spec, logical_pages, page_bytes, seed, pages_written)
         value: Dict[str, Any] = json.loads(text)
         return value
 
     def requests(self, most: int, *, logical_pages: int, page_bytes: int = 4096, seed: int = 1) -> Requests:
-        """The first `most` requests that it asks of a drive of so many pages, as columns."""
+        """The first `most` requests of the workload on a drive of `logical_pages`, as columns."""
         _at_most(most)
         columns = _engine.workload_requests(self.spec, most, logical_pages, page_bytes, seed)
         time_ns, device, op, offset_bytes, size_bytes = columns

@@ -221,7 +221,7 @@ def test_what_is_not_in_a_result_is_said_with_what_would_be_right() -> None:
             draw(result)  # type: ignore[operator]
     with pytest.raises(phelsuma.InputError, match="no read in these runs"):
         plot.latencies(result, op="read")
-    with pytest.raises(phelsuma.InputError, match="one or more would be right"):
+    with pytest.raises(phelsuma.InputError, match="give one or more"):
         plot.wa([])
     with pytest.raises(phelsuma.InputError, match="Logarithmic Gecko"):
         plot.gecko_runs({})

@@ -150,7 +150,7 @@ def test_numbers_are_those_of_the_results_and_what_is_missing_is_named(tmp_path:
 
 def test_where_there_are_no_results_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main([str(tmp_path), "--scale", "quick"]) == 2
-    assert "phelsuma claims run --scale quick would be right" in capsys.readouterr().err
+    assert "run phelsuma claims run PAPER --scale quick" in capsys.readouterr().err
     assert report.main([str(ROOT / "papers"), "--only", "nosuch"]) == 2
     assert "nosuch: no results-quick.json" in capsys.readouterr().err
 
@@ -185,7 +185,7 @@ def test_zeros_and_what_has_no_value_are_marked_where_there_are_points() -> None
 
 
 def test_nothing_is_guessed() -> None:
-    with pytest.raises(InputError, match="figure f: draw = 'pie'; one of bars, .* would be right"):
+    with pytest.raises(InputError, match="figure f: draw = 'pie'; use one of bars, "):
         drawing.draw(made("pie", [{"run": "a", "n": 1}]))
 
 

@@ -99,7 +99,7 @@ def test_stored_runs_of_the_papers_are_read_whatever_their_age() -> None:
 
 def test_what_is_no_result_is_said() -> None:
     for text in ('{"schema": "phelsuma.list/1"}', "{}", "[]"):
-        with pytest.raises(phelsuma.InputError, match="'phelsuma.run/1' would be right"):
+        with pytest.raises(phelsuma.InputError, match="use one of schema 'phelsuma.run/1'"):
             phelsuma.Result.from_json(text)
 
 

@@ -53,7 +53,7 @@ def test_one_ftl_is_run_and_several_are_compared() -> None:
         with pytest.raises(TypeError, match="ftls are names, one or more, not "):
             phelsuma.compare(wrong)  # type: ignore[arg-type]
     for ask in (phelsuma.Workload("uniform").requests, phelsuma.Trace.open(TRACE).requests):
-        with pytest.raises(phelsuma.InputError, match="most is -1; a whole number from 0 on would be right"):
+        with pytest.raises(phelsuma.InputError, match="most is -1; use a whole number from 0 on"):
             ask(-1, **({"logical_pages": 9} if ask.__qualname__.startswith("Workload") else {}))
 
 

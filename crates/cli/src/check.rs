@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The image file
     image: PathBuf,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -59,11 +59,11 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let config = nand.config().clone();
     let (mut pages, mut report) = (Pages::default(), None);
     match nand.recover() {
-        Err(error) => findings.add(format!("{} does not come up: {error}", config.name)),
+        Err(error) => findings.add(format!("{} does not mount: {error}", config.name)),
         Ok((mut ftl, recovery)) => {
             if !recovery.is_within_bound() {
                 let (total, bound) = (recovery.total(), recovery.bound);
-                findings.add(format!("the recovery came to {total:?}, more than its bound, {bound:?}"));
+                findings.add(format!("the recovery exceeded its bound: it took {total:?}, the bound is {bound:?}"));
             }
             report = Some(recovery);
             ftl.check(&mut nand).into_iter().for_each(|finding| findings.add(finding.line));
@@ -139,9 +139,9 @@ fn as_text(
 ) -> String {
     let mut text = format!("{}: {}, ", args.image.display(), nand.config().name);
     text += &match nand.rolled_back() {
-        None => "closed in good order\n".to_string(),
+        None => "closed cleanly\n".to_string(),
         Some(back) => format!(
-            "not closed in good order: {} operations since the last header count, {} are undone\n",
+            "not closed cleanly: of the operations since the last header, {} are kept and {} undone\n",
             count(back.kept),
             count(back.undone)
         ),

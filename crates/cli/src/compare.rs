@@ -12,10 +12,10 @@ use phelsuma_options::{CompareArgs, Comparison, by_write_amplification, count, s
 pub(crate) struct Args {
     #[command(flatten)]
     of: CompareArgs,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
-    /// All columns, however wide the table is; without, as many as fit into 98 characters
+    /// Show all columns; without this option, only those that fit into 98 characters
     #[arg(long)]
     wide: bool,
 }
@@ -55,8 +55,8 @@ fn caveats(results: &[RunResult], chosen: &str, left_out: &[&str]) -> Vec<String
     let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
     let not_steady = match first.fold {
         Some(_) => "not steady, as traces need not be",
-        None if remarks::ends(first) => "not yet steady (give the workload more rounds=N)",
-        None => "not yet steady (raise --warmup, and --passes where files come and go)",
+        None if remarks::ends(first) => "not yet steady (raise rounds=N of the workload)",
+        None => "not yet steady (raise --warmup; with workloads of files, raise --passes as well)",
     };
     // Of the largest difference, so that it is said once.
     let fullest = results

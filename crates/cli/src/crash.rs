@@ -19,51 +19,49 @@ use std::time::Instant;
 pub(crate) struct Args {
     #[command(flatten)]
     lab: LabArgs,
-    /// What the host asks for, separated by commas (see `phelsuma list`), or `all`: each is an experiment of its own
+    /// The workloads, separated by commas (see `phelsuma list`), or `all`; each is a separate experiment
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = Workload::Mixed.name())]
     workload: Vec<String>,
-    /// Each workload with so many seeds, from --seed on
+    /// Run each workload with N seeds, from --seed on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: u32,
-    /// Write requests of the workload. Before it the drive is filled and overwritten, and cut in that as well
+    /// Write requests of the workload. The drive is filled and overwritten before it; cuts hit that phase as well
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     writes: u32,
-    /// Instead of --writes: as many as it takes for N programs and erases of each workload, or a few more
+    /// Instead of --writes: as many write requests as cause N programs and erases in each workload
     #[arg(long, value_name = "N", conflicts_with = "writes", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     operations: Option<u32>,
-    /// Cut at every program and erase (the default); with a battery, after every request: its cuts are announced
+    /// Cut at every program and erase (the default). With a battery, cut after every request instead
     #[arg(long, conflicts_with_all = ["cuts", "replay"])]
     every_op: bool,
-    /// Cut at N of them, spread evenly
+    /// Cut at only N of the programs and erases, spread evenly
     #[arg(long, value_name = "N", conflicts_with = "replay", value_parser = clap::value_parser!(u32).range(1..))]
     cuts: Option<u32>,
-    /// Faults, separated by commas (see `phelsuma list`) [default: all]
+    /// Faults that a cut can cause, separated by commas (see `phelsuma list`) [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     faults: Vec<String>,
-    /// Try defects as well, at the same operations: the program or erase fails and its block is bad from then on, or a
-    /// page decays; cuts follow on them, with those of not-started, torn-seen and partial-mixed that are
-    /// among --faults
+    /// Also try defects at the same operations. Either the operation fails and its block is bad from then on, or a page
+    /// decays. Power cuts follow each defect. Of --faults they use not-started, torn-seen and partial-mixed
     #[arg(long)]
     defects: bool,
-    /// So many percent of the blocks are bad from the factory
+    /// Percent of the blocks that are bad from the factory
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=5))]
     factory_bad: u32,
-    /// Cut during each recovery as well; with a battery a recovery writes only what has decayed, and is not cut (but by
-    /// soak)
+    /// Also cut during each recovery. With a battery, only `phelsuma soak` cuts recoveries
     #[arg(long, conflicts_with = "replay")]
     nested: bool,
-    /// Cut each recovery at each of its operations, and the next recovery at the same, N times in a row; not with a
-    /// battery
+    /// Cut each recovery at each of its operations, and the next recoveries at the same operation, N times in a row. Has
+    /// no effect with a battery
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     again: u32,
-    /// How deep cuts are nested: 1 cuts the workload alone, 2 the recoveries from that as well, which is what --nested
-    /// does, and 3 the recoveries from those
+    /// How deep cuts are nested: 1 cuts only the workload, 2 also its recoveries (as --nested does), 3 also the
+    /// recoveries from those cuts
     #[arg(long, value_name = "D", conflicts_with = "replay")]
     depth: Option<u32>,
-    /// Run the branch with this id alone, with the --workload that it is one of
+    /// Run only the branch with this id. Drive, workload and seed must be those of the run that printed it
     #[arg(long, value_name = "ID")]
     replay: Option<Path>,
-    /// Blocks of the flash [default: 64, or as many times twice that as all FTLs asked for need]
+    /// Blocks of the flash [default: 64, doubled until all the FTLs fit]
     #[arg(long, value_name = "N")]
     blocks: Option<u64>,
     /// Pages of a block
@@ -161,16 +159,16 @@ impl Args {
             };
             if let Some(twice) = named.iter().find(|workload| workloads.contains(*workload)) {
                 let twice = twice.name();
-                return Err(Failure::Input(format!("workload '{twice}' is there twice; once would be right")));
+                return Err(Failure::Input(format!("workload '{twice}' is given twice; give it once")));
             }
             workloads.extend(named);
         }
         if let (Some(path), 2..) = (&self.replay, self.seeds) {
-            return Err(Failure::Input(format!("{path} is a branch with one seed; one --seed would be right")));
+            return Err(Failure::Input(format!("{path} is a branch of one seed; use --seed without --seeds")));
         }
         match (&self.replay, workloads.as_slice()) {
             (Some(path), [_, _, ..]) => {
-                Err(Failure::Input(format!("{path} is a branch of one workload; one --workload would be right")))
+                Err(Failure::Input(format!("{path} is a branch of one workload; give one --workload")))
             }
             _ => Ok(workloads),
         }
@@ -216,7 +214,7 @@ impl Args {
                 config.faults.iter().filter(|fault| !met.contains(fault)).map(|f| f.name()).collect();
             missing.dedup();
             if !missing.is_empty() {
-                text += &format!("{} is not met by {}\n", config.ftl.name, missing.join(", "));
+                text += &format!("{}: faults that cannot occur: {}\n", config.ftl.name, missing.join(", "));
             }
         }
         let ftls = configs.iter().map(|config| &config.ftl);
@@ -242,7 +240,7 @@ impl Args {
                 count(r.preconditioning_cut_points.into())
             );
             if r.defects > 0 {
-                line += &format!("; {} defects, each with the power cut at rest behind it", count(r.defects));
+                line += &format!("; {} defects, each followed by a power cut with nothing in flight", count(r.defects));
             }
             if workloads.len() > 1 {
                 line += &format!(", {} experiments together", workloads.len());
@@ -256,16 +254,16 @@ impl Args {
                     format!("{} to {}, median {}", count(s.min.into()), count(s.max.into()), count(s.median.into()))
                 };
                 line += &format!(
-                    "; what was not flushed may be taken back, and a cut took back {} pages: {} read as before, {} not at all",
+                    "; a cut may undo unflushed writes (pages undone: {}; read as an older version: {}; unreadable: {})",
                     spread(&taken.pages),
                     spread(&taken.older),
                     spread(&taken.unreadable)
                 );
             }
             if battery {
-                line += "; it has a battery, so its cuts are announced";
+                line += "; the battery lets requests finish before a cut";
                 if config.depth > 1 || self.again > 0 {
-                    line += ", and its recoveries, which write only where metadata have decayed, are not cut";
+                    line += "; recoveries with a battery are not cut, as they write only if metadata have decayed";
                 }
             }
             text += &(table::wrapped(&line, table::PROSE_WIDTH_MAX) + "\n");
@@ -306,7 +304,7 @@ impl Args {
         let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
         if let (true, Some(depth @ 0..=1)) = (self.nested, self.depth) {
             return Err(Failure::Input(format!(
-                "--nested cuts the recoveries as well and --depth {depth} does not; one of them, or --depth 2 or 3, would be right"
+                "--nested cuts the recoveries as well and --depth {depth} does not; use one of them, or --depth 2 or 3"
             )));
         }
         let points = match (&self.replay, self.cuts) {

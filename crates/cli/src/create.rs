@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// Options of `create`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The image file, which is not there yet
+    /// The image file; it must not exist yet
     image: PathBuf,
-    /// What the host sees, in whole pages; how much flash that takes follows from the ratio
+    /// Size of the drive for the host, in whole pages. The flash is larger, as --ratio says
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     size: u64,
     /// The FTL (see `phelsuma list`)
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     ftl: String,
     #[command(flatten)]
     shape: ShapeArgs,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -128,14 +128,18 @@ fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
     if args.size == 0 || !args.size.is_multiple_of(page) {
         let right = args.size.checked_next_multiple_of(page).unwrap_or(page).max(page);
         return Err(Failure::Input(format!(
-            "--size: {} bytes are no whole number of pages of {}: {right} would be right",
+            "--size: {} bytes are not a whole number of pages of {}; use {right}",
             args.size,
             size::show(page)
         )));
     }
     let pages = args.size / page;
-    let too_many =
-        || Failure::Input(format!("--size {} is too much: page numbers have 32 bits", size::show(args.size)));
+    let too_many = || {
+        Failure::Input(format!(
+            "--size {} is too large, because page numbers have 32 bits; use a smaller one",
+            size::show(args.size)
+        ))
+    };
     let logical_pages = u32::try_from(pages).map_err(|_| too_many())?;
     let config = Config::new(preset.name, composition, logical_pages, args.shape.seed);
     let geometry = geometry(args, logical_pages).map_err(|failure| too_small(args, &config).unwrap_or(failure))?;
@@ -185,7 +189,7 @@ fn too_small(args: &Args, config: &Config) -> Option<Failure> {
         *if fits(between) { &mut enough } else { &mut too_few } = between;
     }
     Some(Failure::Input(format!(
-        "--size {} is too small for {} at ratio {}: at least {} would be right{}",
+        "--size {} is too small for {} at ratio {}; use at least {}{}",
         size::show(args.size),
         config.name,
         args.shape.ratio,

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The image file
     image: PathBuf,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -122,9 +122,9 @@ fn as_text(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> S
         g.channels(),
         g.dies_per_channel()
     );
-    let closed = if nand.rolled_back().is_none() { "closed in good order" } else { "not closed in good order" };
+    let closed = if nand.rolled_back().is_none() { "closed cleanly" } else { "not closed cleanly" };
     text += &format!(
-        "file: {} long, {} on disk; {} slots beyond one for each block; opened {}, {closed}\n",
+        "file: {} long, {} on disk; {} spare slots; opened {}, {closed}\n",
         size::show(nand.file_bytes()),
         size::show(disk_bytes),
         nand.spare_slots(),
@@ -143,7 +143,7 @@ fn as_text(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> S
     text += &format!("{blocks}\n");
     let odd = [
         (u64::from(census.bad_blocks), "bad blocks"),
-        (u64::from(census.torn_blocks), "blocks whose erase was torn"),
+        (u64::from(census.torn_blocks), "blocks with a torn erase"),
         (census.unreadable_pages, "unreadable pages"),
     ];
     let odd: Vec<String> = odd.iter().map(|(n, what)| format!("{what}: {}", count(*n))).collect();

@@ -21,7 +21,7 @@ pub(crate) struct LabArgs {
     /// The FTLs, separated by commas (see `phelsuma list`)
     #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
     ftl: Vec<String>,
-    /// Seed of what the host asks for and of faults that leave a choice
+    /// Seed of the workload, and of faults with a random outcome
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Size of a page
@@ -42,10 +42,10 @@ pub(crate) struct LabArgs {
     /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     set: Vec<Setting>,
-    /// Threads [default: as many as there are cores]
+    /// How many threads work at a time [default: as many as there are cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }

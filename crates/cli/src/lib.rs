@@ -32,7 +32,7 @@ pub use phelsuma_ftl::Registry;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Flash translation layers: simulated, compared, and cut off from power at every write.
+/// Simulate, compare, crash and serve flash translation layers (FTLs)
 #[derive(Parser)]
 #[command(name = "phelsuma", version, arg_required_else_help = false)]
 struct Cli {
@@ -42,33 +42,33 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What there is: FTLs, their parts and parameters, workloads, trace formats, timings, faults
+    /// List all names: FTLs, their parts and parameters, workloads, trace formats, timings, faults
     List(list::Args),
     /// Run a workload or a trace on one FTL
     Run(run::Args),
-    /// Run the same on several FTLs, in parallel, and say which does best and why
+    /// Run a workload or a trace on several FTLs in parallel, and explain which is best
     Compare(compare::Args),
-    /// Run the same on one FTL with every combination of settings, and say which does best
+    /// Run a workload or a trace on one FTL with every combination of settings, and rank them
     Search(search::Args),
-    /// Cut the power at every program and erase, with every fault, and check what survives
+    /// Cut the power at every program and erase, with every fault, and check the recovered data
     Crash(crash::Args),
-    /// Lives of random requests, power cuts, decay and bad blocks, as many as one likes
+    /// Expose drives to random requests, power cuts, decay and bad blocks, and check the data
     Soak(soak::Args),
-    /// Make a drive in an image file
+    /// Create a drive in an image file
     Create(create::Args),
-    /// Look whether a drive in an image file is in order; changes nothing
+    /// Check a drive in an image file, without changing the file
     Check(check::Args),
-    /// What is in an image file: blocks by what they hold, wear, Gecko runs
+    /// Show the content of an image file: blocks by kind of page, wear, Gecko runs
     Inspect(inspect::Args),
-    /// What papers state, tried here: measured values and verdicts
+    /// List the claims of papers, measure them, and check the stored verdicts
     Claims(claims::Args),
-    /// What write amplification can be at best, by the analytic models
+    /// Compute the least possible write amplification from analytic models
     Limits(limits::Args),
     /// Serve a drive as a block device over NBD, with nbdkit
     Serve(serve::Args),
-    /// Pull the plug of a drive that is being served, or see how it does
+    /// Cut the power of a drive that is being served, or show its state
     Plug(plug::Args),
-    /// Look at, convert and make block traces
+    /// Inspect, convert and generate block traces
     Trace(trace::Args),
 }
 

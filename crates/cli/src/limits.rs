@@ -17,34 +17,34 @@ const CACHE_DEFAULT_BYTES: u64 = 4 << 20;
 /// Options of `limits`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Logical over usable physical pages: without reserve and open blocks. `run` prints it as the effective ratio of its
-    /// drive, which is greater than the --ratio that it was given
+    /// Logical over usable physical pages, which exclude reserve and open blocks. `phelsuma run` prints this as the
+    /// effective ratio; it is greater than the --ratio of the drive
     #[arg(long, value_parser = ratio)]
     ratio: f64,
     /// Pages of a block
     #[arg(long, value_name = "N", default_value_t = 128)]
     pages_per_block: u32,
-    /// Percent of the writes that go to percent of the space, such as 80/20
+    /// Skewed writes: 80/20 sends 80 percent of the writes to 20 percent of the space
     #[arg(long, value_name = "WRITES/SPACE", value_parser = hot)]
     hot: Option<HotCold>,
-    /// What the GeckoFTL paper's formulas give for a drive of so many physical bytes: costs, RAM, recovery
+    /// Also evaluate the GeckoFTL paper's formulas for a drive of SIZE physical bytes: costs, RAM, recovery
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     gecko: Option<u64>,
     /// Size of a page, for --gecko
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page, requires = "gecko")]
     page: u32,
     /// Size of the cache of mapping entries, at 8 bytes an entry, for --gecko [default: 4MiB, or an entry for each
-    /// logical page where that is less]
+    /// logical page if that is less]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "gecko")]
     cache: Option<u64>,
-    /// S, the parts of a block's bitmap, for --gecko [default: one for each 32 pages, or the next number that divides
-    /// them]
+    /// Parts of a block's bitmap (the paper's S), for --gecko [default: one for each 32 pages, or the next larger
+    /// divisor of --pages-per-block]
     #[arg(long, value_name = "N", requires = "gecko", value_parser = clap::value_parser!(u32).range(1..))]
     partitions: Option<u32>,
-    /// Runs are merged two by two and not all at once, for --gecko
+    /// Merge runs two at a time instead of all at once, for --gecko
     #[arg(long, requires = "gecko")]
     two_way: bool,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -119,8 +119,7 @@ impl Args {
         let entries = bytes / ENTRY_BYTES;
         if entries == 0 || entries > logical_pages {
             return Err(Failure::Input(format!(
-                "--cache {} is {} entries of {ENTRY_BYTES} bytes: with {} logical pages, from {ENTRY_BYTES} B to {} would \
-                 be right",
+                "--cache {} is {} entries of {ENTRY_BYTES} bytes: with {} logical pages, use {ENTRY_BYTES} B to {}",
                 size::show(bytes),
                 count(entries),
                 count(logical_pages),

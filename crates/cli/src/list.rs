@@ -11,7 +11,7 @@ use phelsuma_trace::{Format, convert, workload};
 /// Options of `list`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -23,7 +23,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
 
 fn as_text() -> String {
     let pair = |(name, about): (&str, &str)| [name.to_string(), about.to_string()];
-    let ftls = table::texts(["FTL", "what it is"], Preset::all().map(|p| pair((p.name, p.about))));
+    let ftls = table::texts(["FTL", "description"], Preset::all().map(|p| pair((p.name, p.about))));
     let parts = table::texts(
         ["FTL", "mapping", "validity", "victim", "placement", "power loss"],
         Preset::all().map(|p| {
@@ -36,30 +36,30 @@ fn as_text() -> String {
     let all = parameters();
     let values = all.iter().flat_map(|of| of.words.iter().map(|word| (of.name, word)));
     let parameters = table::texts(
-        ["parameter (--set)", "values", "what it is"],
+        ["parameter (--set)", "values", "description"],
         all.iter().map(|of| [of.name.to_string(), of.values.clone(), of.about.to_string()]),
     );
     let values = table::texts(
-        ["value (--set)", "what it is", "needs"],
+        ["value (--set)", "description", "needs"],
         values
             .filter(|(_, (_, about, _))| !about.is_empty())
             .map(|(of, (word, about, needs))| [format!("{of}={word}"), about.to_string(), needs.join("\n")]),
     );
-    let workloads = table::texts(["workload", "what it asks"], workload::LIST.iter().copied().map(pair));
+    let workloads = table::texts(["workload", "requests"], workload::LIST.iter().copied().map(pair));
     let formats = table::texts(
-        ["trace format", "a record, and what it is"],
+        ["trace format", "record and description"],
         Format::all().iter().map(|format| {
             let written = if convert::WRITABLE.contains(format) { " (can be written)" } else { "" };
             [format.name().to_string(), format!("{}\n{}{written}", format.record(), format.description())]
         }),
     );
-    let timings = table::texts(["timing", "what it is"], TIMINGS.iter().map(|(name, about, _)| pair((name, about))));
+    let timings = table::texts(["timing", "description"], TIMINGS.iter().map(|(name, about, _)| pair((name, about))));
     let crash_workloads = table::texts(
-        ["workload (crash)", "what it asks, and what that is for"],
+        ["workload (crash)", "requests and purpose"],
         Workload::ALL.iter().map(|workload| pair((workload.name(), workload.about()))),
     );
     let kinds = table::texts(
-        ["fault (crash)", "of", "what the power cut leaves"],
+        ["fault (crash)", "of", "state after the power cut"],
         faults().into_iter().map(|(name, of, about)| [name, of, about].map(str::to_string)),
     );
     format!(

@@ -13,7 +13,7 @@ pub(crate) fn print(text: &str) -> Outcome {
 /// Prints a value as JSON.
 pub(crate) fn json(value: &impl Serialize) -> Outcome {
     let text = serde_json::to_string_pretty(value);
-    print(&(text.map_err(|error| Failure::Failed(format!("the result is no JSON: {error}")))? + "\n"))
+    print(&(text.map_err(|error| Failure::Failed(format!("the result cannot be written as JSON: {error}")))? + "\n"))
 }
 
 /// A remark on stderr, beside what goes to standard output for another program; where stderr is closed, none.

@@ -11,23 +11,23 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// Control socket of the server (`phelsuma serve --control`)
     control: PathBuf,
-    /// What to do
+    /// The action
     #[arg(value_enum)]
     what: What,
-    /// Not now, but after so many programs and erases
+    /// Cut after OPS programs and erases instead of at once
     #[arg(long, value_name = "OPS")]
     after: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// The power fails, and the server ends
+    /// Cut the power; the server ends
     Cut,
-    /// The power fails, and comes back
+    /// Cut the power, then mount the drive again
     Cycle,
-    /// No cut is to come any more
+    /// Cancel all cuts that are planned
     Never,
-    /// How the drive does
+    /// Print the state of the drive
     Status,
 }
 
@@ -42,10 +42,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let line = match args.after {
         None => word.to_string(),
         Some(operations) if matches!(args.what, What::Cut | What::Cycle) => format!("{word} after {operations}"),
-        Some(_) => return Err(Failure::Input(format!("--after is for cut and cycle, not for {word}"))),
+        Some(_) => return Err(Failure::Input(format!("--after is for cut and cycle; use {word} without it"))),
     };
     let answer = ask(&args.control, &line)
-        .map_err(|error| Failure::Failed(format!("{}: nobody answers: {error}", args.control.display())))?;
+        .map_err(|error| Failure::Failed(format!("{}: no server answers: {error}", args.control.display())))?;
     match answer.strip_prefix("error: ") {
         Some(wrong) => Err(Failure::Failed(wrong.to_string())),
         None => output::print(&(answer + "\n")),

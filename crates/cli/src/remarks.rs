@@ -14,7 +14,7 @@ pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
 /// What an oracle is, under a table in which there is one. It need not be a bound: classes tell little of pages that are
 /// written at many rates.
 pub(crate) const ABOUT_ORACLES: &str =
-    "(oracle): told the class of each page or when it dies, which no real FTL knows: no drive, and it wins nothing";
+    "(oracle): an FTL that is given the class or the death of each page, which no real FTL has; it wins nothing";
 
 /// What was read of a trace, as a line; none of a workload.
 pub(crate) fn read(result: &RunResult) -> Option<String> {
@@ -72,7 +72,7 @@ pub(crate) fn changed_of(ftl: &str, composition: &Composition) -> Option<String>
 fn differing(ftl: &str, parts_here: &Parts) -> Option<String> {
     let preset = parts(&Preset::named(ftl).ok()?.composition);
     let differing = preset.iter().zip(parts_here).filter(|(preset, here)| preset != here);
-    let shown: Vec<String> = differing.map(|((part, was), (_, is))| format!("{part} {is} for {was}")).collect();
+    let shown: Vec<String> = differing.map(|((part, was), (_, is))| format!("{part} {is} instead of {was}")).collect();
     (!shown.is_empty()).then(|| format!("{ftl} here has {}", shown.join(", ")))
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn unused_blocks(result: &RunResult) -> Option<String> {
     let g = &result.geometry;
     (g.log_blocks > 1 && g.unused_blocks > g.log_blocks / 2).then(|| {
         format!(
-            "{} never uses {} blocks: it has {} log blocks, and --set log.blocks={} would use all",
+            "{} leaves {} blocks unused: it has {} log blocks, and --set log.blocks={} uses all blocks",
             result.ftl,
             g.unused_blocks,
             g.log_blocks,
@@ -155,8 +155,8 @@ pub(crate) fn unused_blocks(result: &RunResult) -> Option<String> {
 pub(crate) fn one_group(result: &RunResult) -> Option<String> {
     (result.counters.get("placement_predicted_wa_thousandths") == Some(&0)).then(|| {
         format!(
-            "{} has one group still, and is greedy: it chooses a configuration after four logical capacities (midas.epoch), \
-             so raise --warmup, or --loops of a trace",
+            "{} still has one group, so it is greedy: it chooses its groups after four logical capacities (midas.epoch); \
+             raise --warmup, or --loops with a trace",
             result.ftl
         )
     })
@@ -167,11 +167,9 @@ pub(crate) fn long_waits(results: &[RunResult]) -> Option<String> {
     let writes = results.iter().filter_map(|result| Some((result, result.latency_us.write?)));
     let rare: Vec<String> = writes
         .filter(|(_, write)| write.mean > write.p99)
-        .map(|(result, write)| {
-            format!("{} (p99.9 {}, at the most {})", result.ftl, number(write.p999), number(write.max))
-        })
+        .map(|(result, write)| format!("{} (p99.9 {}, max {})", result.ftl, number(write.p999), number(write.max)))
         .collect();
-    (!rare.is_empty()).then(|| format!("few writes wait for long, which p99 does not show: {}", rare.join(", ")))
+    (!rare.is_empty()).then(|| format!("a few writes wait long, beyond p99: {}", rare.join(", ")))
 }
 
 /// Of a drive with next to no spare space.
@@ -182,8 +180,8 @@ pub(crate) fn extreme_ratio(result: &RunResult) -> Option<String> {
     let spare = 1.0 - result.geometry.effective_ratio;
     (spare < 0.03).then(|| {
         format!(
-            "extreme ratio: {:.1} % of the flash is spare, and write amplification grows as one over that, as do wear and \
-             the time that a run takes",
+            "extreme ratio: only {:.1} % of the flash is spare; write amplification, wear and the time of a run grow with \
+             its inverse",
             spare * 100.0
         )
     })

@@ -15,8 +15,8 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
     let is_defect = |cut: &Cut| Fault::defects().any(|defect| defect.name() == cut.fault);
     if path.0.iter().any(is_defect) {
         return format!(
-            "no branch {path}: a defect comes first, and the power is cut at one of the few operations behind it (with \
-             another workload, seed, FTL, geometry or number of writes there are others)"
+            "no branch {path}: the defect comes first in an id, and the cut is at one of the few operations after it \
+             (another workload, seed, FTL, geometry or number of writes has other branches)"
         );
     }
     let among = match before {
@@ -41,28 +41,28 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
         let right = |f: &&Fault| matches!(f, Fault::Program(_)) == (is == "a program");
         let right: Vec<&str> = Fault::all().iter().filter(right).map(|f| f.name()).collect();
         format!(
-            "operation {operation} of {among} is {is} and {fault} a fault of {other}; one of {} would be right",
+            "operation {operation} of {among} is {is}, and {fault} is a fault of {other}; use one of {}",
             right.join(", ")
         )
     } else {
         format!(
-            "operation {operation} of {among} leaves fewer choices of what was in flight beside it than {}",
+            "operation {operation} of {among} has fewer choices for the operations in flight beside it than {}",
             cut.beside
         )
     };
-    format!("no branch {path}: {why} (with another workload, seed, FTL, geometry or number of writes there are others)")
+    format!("no branch {path}: {why} (another workload, seed, FTL, geometry or number of writes has other branches)")
 }
 
 /// Why, where a battery lets requests finish: there are no other cuts than after requests.
 fn announced_only(config: &LabConfig, path: &Path, operation: u32, fault: &str) -> String {
     let (name, announced) = (&config.ftl.name, Fault::Announced.name());
     if fault != announced {
-        return format!("no branch {path}: {name} has a battery, and {operation}.{announced} would be right");
+        return format!("no branch {path}: {name} has a battery; use {operation}.{announced}");
     }
     let requests = operations_of(config);
     format!(
-        "no branch {path}: the workload has {requests} requests, counted from 0, and the power is cut after them alone \
-         (with another workload, seed, geometry or number of writes there are others)"
+        "no branch {path}: the workload has {requests} requests, counted from 0, and the power is cut only after a \
+         request (another workload, seed, geometry or number of writes has other branches)"
     )
 }
 

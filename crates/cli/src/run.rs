@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) of: RunArgs,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -108,7 +108,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         Some(wa) => {
             let steady = match result.steady {
                 Some(true) => "steady",
-                Some(false) => "not steady: its last two halves differ by 0.5 % or more",
+                Some(false) => "not steady: the two halves of the counted part differ by 0.5 % or more",
                 None if result.counters.get("collections") == Some(&0) => "steadiness unknown: nothing was collected",
                 None => "steadiness unknown",
             };
@@ -147,7 +147,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
     if let Some(choices) = &result.victim_choices {
         writeln!(
             out,
-            "victims: {} chosen, each among {} blocks looked at on average, {} at the most",
+            "victims: {} chosen; blocks examined for each: {} on average, {} at most",
             count(choices.count),
             number(choices.blocks_examined_mean),
             count(choices.blocks_examined_max)
@@ -173,7 +173,10 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         distribution(out, "lifetimes of pages", page_lifetimes)?;
         distribution(out, "dormant periods of blocks", block_dormant_periods)?;
         let first = count(*first_invalidations);
-        writeln!(out, "first pages of their blocks to become stale, with which no period ends: {first}")?;
+        writeln!(
+            out,
+            "pages that were the first of their block to become stale, which ends no dormant period: {first}"
+        )?;
     }
     if let Some(recovery) = &result.recovery {
         writeln!(out, "{}", recovery_steps(recovery))?;
@@ -181,11 +184,11 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
             let lost = count(lost);
             writeln!(
                 out,
-                "what was not flushed may be lost: {lost} pages that held data are zeros or read errors now; pages that \
-                 read as they did earlier are not among them (phelsuma crash counts these)"
+                "unflushed writes may be lost: {lost} pages that held data now read as zeros or errors; pages that read \
+                 as an older version are counted only by phelsuma crash"
             )?;
         }
-        writeln!(out, "the recovery took {} of RAM for itself", size::show(recovery.scratch_bytes))?;
+        writeln!(out, "the recovery itself used {} of RAM", size::show(recovery.scratch_bytes))?;
     }
     let managed = &result.management_seconds;
     writeln!(
@@ -194,7 +197,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         managed.total, managed.user, managed.translation, managed.validity, managed.other
     )?;
     let m = &result.machine;
-    let rss = m.peak_rss_bytes.map(|b| format!("{} at the most", size::show(b)));
+    let rss = m.peak_rss_bytes.map(|b| format!("{} at most", size::show(b)));
     writeln!(
         out,
         "simulated time {:.3} s; took {:.2} s ({:.2} s of CPU), {} host pages a second; memory {}, page data {}",

@@ -28,8 +28,8 @@ const SIGNALS: [i32; 3] = [signal_hook::consts::SIGINT, signal_hook::consts::SIG
 pub(crate) struct Args {
     #[command(flatten)]
     lab: LabArgs,
-    /// Go on until there are so many cycles of each FTL, those in --state included: each is some requests, a power cut and a
-    /// look at everything
+    /// Stop after N cycles of each FTL, including those in --state. A cycle is some requests, a power cut and a check of
+    /// all data
     #[arg(
         long,
         value_name = "N",
@@ -38,16 +38,16 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     cycles: u64,
-    /// A page decays in one cycle of N; 0: never
+    /// One cycle in N makes a page decay; 0 is never
     #[arg(long, value_name = "N", default_value_t = 0)]
     decay: u32,
-    /// A block grows bad in one cycle of N; 0: never
+    /// One cycle in N makes a block bad; 0 is never
     #[arg(long, value_name = "N", default_value_t = 0)]
     bad: u32,
-    /// Keep how far it is in this file, every few lives, and go on where a soak of the same has left it
+    /// Save the progress to this file every few lives. The same command continues from there
     #[arg(long, value_name = "FILE", conflicts_with = "life")]
     state: Option<PathBuf>,
-    /// Live this life alone once more
+    /// Repeat only life N: a drive is filled, then lives through 1,000 write requests in cycles
     #[arg(long, value_name = "N")]
     life: Option<u64>,
     /// Blocks of the flash
@@ -111,9 +111,9 @@ pub(crate) fn main(args: &Args) -> Outcome {
         let asked = count(args.cycles);
         return Err(Failure::Failed(match &args.state {
             Some(path) => {
-                format!("stopped before {asked} cycles; the same command goes on from what is in {}", path.display())
+                format!("stopped before {asked} cycles; the same command continues from {}", path.display())
             }
-            None => format!("stopped before {asked} cycles; with --state FILE the same command would go on from there"),
+            None => format!("stopped before {asked} cycles; with --state FILE the same command would continue"),
         }));
     }
     if failed { Err(Failure::Shown) } else { Ok(()) }
@@ -126,7 +126,7 @@ fn stop_when_told() -> Outcome<Arc<AtomicBool>> {
         // In this order: the first one finds the flag not set.
         signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failure::Failed(format!("cannot be told to stop: {error}")))?;
+            .map_err(|error| Failure::Failed(format!("the signal handler cannot be installed: {error}")))?;
     }
     Ok(stop)
 }
@@ -147,9 +147,9 @@ fn read(path: &Path) -> Outcome<Vec<SoakState>> {
     match std::fs::read_to_string(path) {
         Ok(text) => {
             let states: Vec<SoakState> =
-                serde_json::from_str(&text).map_err(|error| about(&format!("no state of a soak: {error}")))?;
+                serde_json::from_str(&text).map_err(|error| about(&format!("not a state of a soak: {error}")))?;
             match states.iter().find_map(SoakState::what_is_wrong) {
-                Some(wrong) => Err(about(&format!("no state of a soak: {wrong}"))),
+                Some(wrong) => Err(about(&format!("not a state of a soak: {wrong}"))),
                 None => Ok(states),
             }
         }
@@ -166,7 +166,7 @@ fn locked(path: &Path) -> Outcome<File> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Failure::Input(format!(
-            "{}: another soak writes it; another --state, or to wait until that has ended, would be right",
+            "{}: another soak is writing it; wait until that has ended, or use another --state",
             path.display()
         ))),
         Err(TryLockError::Error(error)) => Err(about(error)),
@@ -201,8 +201,8 @@ fn relive(args: &Args, configs: &[SoakConfig], life: u64) -> Outcome {
         for (name, found) in &found {
             match found {
                 Some(found) if found.promised => text += &about(name, found),
-                Some(found) => text += &format!("{name}: what is not promised\n{}", about(name, found)),
-                None => _ = writeln!(text, "{name}: life {life} holds what is promised"),
+                Some(found) => text += &format!("{name}: a failure that breaks no promise\n{}", about(name, found)),
+                None => _ = writeln!(text, "{name}: life {life} has no failure"),
             }
         }
         output::print(&text)?;
@@ -240,7 +240,7 @@ impl Args {
         let page = size::show(self.lab.page.into());
         let every = |what: &str, n: u32| match n {
             0 => format!("no {what}"),
-            n => format!("{what} in one cycle of {n}"),
+            n => format!("{what} in one cycle out of {n}"),
         };
         let mut text = format!(
             "{} blocks of {} pages of {page}, seed {}; {}, {}\n",
@@ -307,11 +307,11 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
     let mut text = format!("{table}\n");
     for state in states.iter().filter(|state| state.builds.len() > 1) {
         let builds = count(state.builds.len() as u64);
-        text += &format!("{}: these cycles are of {builds} builds of phelsuma, from different sources\n", state.ftl);
+        text += &format!("{}: {builds} builds of phelsuma, from different sources, ran these cycles\n", state.ftl);
     }
     for state in states {
         let Some(first) = state.lives_not_promised.first() else { continue };
-        text += &format!("{}: --life {first} is the first that showed what is not promised\n", state.ftl);
+        text += &format!("{}: --life {first} is the first with a failure that breaks no promise\n", state.ftl);
     }
     for (config, state) in configs.iter().zip(states) {
         state.found.iter().for_each(|found| text += &in_short(&config.ftl.name, found));
@@ -320,7 +320,7 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
         text += &(table::wrapped(remarks::ABOUT_ORACLES, table::PROSE_WIDTH_MAX) + "\n");
     }
     if states.iter().any(|state| !state.found.is_empty()) {
-        text += "--life N lives a life once more, and shows the shortest way to what is wrong with it\n";
+        text += "--life N repeats a life and prints the shortest script to its failure\n";
     }
     text
 }

@@ -100,7 +100,7 @@ impl<'a> Figures<'a> {
 pub(crate) fn of(all: &[RunResult]) -> String {
     let results: Vec<&RunResult> = all.iter().filter(|result| !result.oracle).collect();
     match (&results[..], all.len()) {
-        ([], _) => return "Oracles alone, of which none wins.".into(),
+        ([], _) => return "Only oracles, and an oracle wins nothing.".into(),
         ([only], 1) => return format!("{} alone: nothing to compare it with.", only.ftl),
         ([only], _) => return format!("{} alone: nothing to compare it with but oracles.", only.ftl),
         _ => {}

@@ -64,7 +64,7 @@ pub(crate) fn config(key: &str, value: &str) -> Told {
 pub(crate) fn config_complete() -> Told {
     match with_options(|options| options.backing.is_some()) {
         true => Ok(()),
-        false => Err("image=FILE or memory=BYTES says which drive to serve".into()),
+        false => Err("no drive is given; use image=FILE or memory=BYTES".into()),
     }
 }
 
@@ -148,13 +148,13 @@ fn open(options: &Options) -> Result<Served, OpenError> {
     match &options.backing {
         Some(Backing::Memory(memory)) => Served::open(memory.drive()?, &options.serving, plugin),
         Some(Backing::Image(_)) if options.serving.realtime.is_some() => {
-            Err(OpenError::Input("an image has no clock: realtime= is for a drive in memory".into()))
+            Err(OpenError::Input("realtime= is for a drive in memory; leave it out for an image".into()))
         }
         Some(Backing::Image(path)) => {
             let drive = ImageDrive { path: path.clone(), durability: options.durability };
             Served::open(drive, &options.serving, plugin)
         }
-        None => Err(OpenError::Input("image=FILE or memory=BYTES says which drive to serve".into())),
+        None => Err(OpenError::Input("no drive is given; use image=FILE or memory=BYTES".into())),
     }
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn after_fork() -> Told {
     let page = PAGE.lock().unwrap_or_else(PoisonError::into_inner).take();
     let url = page.as_ref().map(Page::url);
     if let Some(page) = page {
-        let running = page.start(served).map_err(|error| format!("the page: {error}"))?;
+        let running = page.start(served).map_err(|error| format!("the page of --http cannot be served: {error}"))?;
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
     }
     if let (Some(uri), Some(mut stdout)) = (&options.uri, STDOUT.get()) {

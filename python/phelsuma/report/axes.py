@@ -1,4 +1,4 @@
-"""What all pictures of the report have in common: the style of `phelsuma.plot`, legends, ticks and labels."""
+"""Parts that all pictures of the report share: the style of `phelsuma.plot`, legends, ticks and labels."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _TENTHS = (*(n / 10 for n in range(10, 20)), *(n / 2 for n in range(4, 20)))
 
 
 def style() -> Any:
-    """The style, while something is drawn."""
+    """A context that sets the style."""
     return plot._matplotlib().rc_context({**plot.STYLE, "font.size": 9, "axes.titlesize": 10, "figure.dpi": 100})
 
 
 def figure(width: float, height: float) -> Any:
-    """An empty figure, so many inches large, of which nothing else knows."""
+    """An empty figure of this size in inches, outside of pyplot."""
     plot._matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ def figure(width: float, height: float) -> Any:
 
 
 def png(made: Any) -> bytes:
-    """The picture, in a resolution for print."""
+    """The picture as PNG, in a resolution for print."""
     out = io.BytesIO()
     with style():
         made.savefig(out, format="png", dpi=DPI, metadata={"Software": None})
@@ -40,29 +40,29 @@ def png(made: Any) -> bytes:
 
 
 def patch(colour: str, label: str, hatch: str = "") -> Any:
-    """A field of a legend."""
+    """A coloured field for a legend."""
     return plot._matplotlib().patches.Patch(facecolor=colour, edgecolor="white", hatch=hatch, label=label)
 
 
 def marker(mark: str, colour: str, label: str, face: str = "") -> Any:
-    """A mark of a legend."""
+    """A mark for a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], linestyle="", marker=mark, color=colour, markerfacecolor=face or colour, label=label)
 
 
 def _columns(width: float, labels: Sequence[str]) -> int:
-    """How many columns of a legend fit."""
+    """The number of legend columns that fit."""
     return max(1, min(len(labels), int(width * 72 / (40 + 5.1 * max(len(label) for label in labels)))))
 
 
 def legend_height(width: float, labels: Sequence[str]) -> float:
-    """How many inches a legend takes of a picture's height."""
+    """The height of a legend in inches."""
     return 0.1 + 0.19 * -(-len(labels) // _columns(width, labels)) if len(labels) > 1 else 0.0
 
 
 def legend(made: Any, handles: List[Any]) -> None:
-    """Above the picture, in as many columns as fit; none where there would be one entry."""
+    """Puts a legend above the picture, in as many columns as fit. A single entry gets no legend."""
     if len(handles) < 2:
         return
     columns = _columns(made.get_figwidth(), [handle.get_label() for handle in handles])
@@ -72,7 +72,7 @@ def legend(made: Any, handles: List[Any]) -> None:
 
 
 def wrapped(label: str, inches: float) -> str:
-    """A label in lines that are no longer than that; it may have lines of its own."""
+    """A label in lines of at most this length. Line breaks in it stay."""
     most = max(int(inches * 14), 12)
     return "\n".join(line for part in label.split("\n") for line in textwrap.wrap(part, most))
 
@@ -83,14 +83,14 @@ def told(x: float) -> str:
 
 
 def plain(axis: Any, ticks: int = 5) -> None:
-    """Few ticks, and no number at an axis that its ticks are to be multiplied with, or added to."""
+    """Sets few ticks, without a factor or an offset at the axis."""
     ticker = plot._matplotlib().ticker
     axis.set_major_locator(ticker.MaxNLocator(ticks))
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
 
 def log_ticks(axis: Any, low: float, high: float) -> None:
-    """Few ticks on a logarithmic axis, but four at least, with numbers as they are written."""
+    """Sets few ticks on a logarithmic axis, but at least four, with plain numbers."""
     ticker = plot._matplotlib().ticker
     ticks: List[float] = []
     digits: Sequence[float]
@@ -108,7 +108,7 @@ def log_ticks(axis: Any, low: float, high: float) -> None:
 
 
 def log2_axis(axes: Any, values: Sequence[float]) -> None:
-    """An x axis to base 2, with ticks where there are values, as far as they fit."""
+    """Sets an x axis to base 2, with ticks at the values, as far as they fit."""
     ticker = plot._matplotlib().ticker
     axes.set_xscale("log", base=2)
     ticks = sorted({value for value in values if value > 0})

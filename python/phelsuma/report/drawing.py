@@ -1,7 +1,7 @@
-"""A figure's series as a picture, of the kind that its entry in `claims.toml` declares (crates/claims/src/drawing.rs).
+"""Draws the series of a figure. Its entry in `claims.toml` declares the kind of picture (crates/claims/src/drawing.rs).
 
-Nothing is guessed: a figure without a kind is refused. Bars begin at zero and are never on a logarithmic axis; zeros are
-marked, and so is what there is no value of.
+Nothing is guessed: a figure without a kind is refused. Bars begin at zero and are never on a logarithmic axis. Zeros
+and missing values are marked.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ MANY = 20
 
 
 def read(row: Row, column: str) -> float:
-    """A cell; nothing where it is empty."""
+    """The number in a cell; NaN if it is empty."""
     return float(row[column]) if row[column] else NAN
 
 
 def split(patterns: Sequence[str], run: str) -> Tuple[str, str]:
-    """The series and the group in a run's name, as the first pattern that fits has them."""
+    """The series and the group in a run's name, by the first pattern that matches."""
     words = run.split("_")
     for pattern in patterns:
         of = pattern.split("_")
@@ -43,7 +43,7 @@ def split(patterns: Sequence[str], run: str) -> Tuple[str, str]:
 
 
 class _Shown:
-    """A figure's entry, with what is to be read for its names."""
+    """The entry of a figure, with the labels of its names."""
 
     def __init__(self, of: Figure) -> None:
         self.spec = of.spec
@@ -58,12 +58,12 @@ class _Shown:
         self.base = self.name(of.spec["relative_to"]) if "relative_to" in of.spec else None
 
     def name(self, word: str, otherwise: Optional[str] = None) -> str:
-        """What a reader reads for it."""
+        """The label of a name."""
         plain = word.replace("_", " ") if otherwise is None else otherwise
         return str(self.spec.get("names", {}).get(word, plain))
 
     def label(self, column: str) -> str:
-        """Of the axis of values, with what it is relative to."""
+        """The label of the axis of values, with the base of relative values."""
         alone = len(self.columns) == 1 and "unit" in self.spec
         label = str(self.spec["unit"]) if alone else self.name(column)
         if self.base is not None:
@@ -76,28 +76,28 @@ class _Shown:
         return label[:-1] + ", log)" if label.endswith(")") else label + " (log)"
 
     def unit(self) -> str:
-        """Of the axis that several columns have in common."""
+        """The label of the axis that several columns share."""
         return self._logarithmic(str(self.spec.get("unit", "")))
 
     def x_label(self) -> str:
-        """Of the x axis."""
+        """The label of the x axis."""
         return str(self.spec.get("x_label") or self.name(self.x or ""))
 
     def ranged(self, shown: Any) -> None:
-        """The y axis from where to where the entry says, with room for a mark at its end."""
+        """Sets the range of the y axis as in the entry, with room for a mark at its end."""
         if "range" in self.spec:
             low, high = self.spec["range"]
             shown.set_ylim(low, high + 0.03 * (high - low))
 
     def bar_labels(self) -> List[str]:
-        """Beside bars: the run, or its group and series."""
+        """The labels beside bars: the run, or its group and series."""
         if self.x is not None:
             return [axes.told(read(row, self.x)) for row in self.rows]
         return [f"{group}, {series}" if group else series for series, group in zip(self.series, self.groups)]
 
 
 def _without_parts_of_intervals(of: Figure) -> List[Row]:
-    """Without the point that ends a run in the middle of an interval: what is counted in it is of fewer pages."""
+    """The rows without a last point in the middle of an interval, which counts fewer pages."""
     x, kept = of.spec["x"], []
     for run in dict.fromkeys(row["run"] for row in of.rows):
         rows = [row for row in of.rows if row["run"] == run]
@@ -109,7 +109,7 @@ def _without_parts_of_intervals(of: Figure) -> List[Row]:
 
 
 def draw(of: Figure) -> Any:
-    """The picture.
+    """Draws the picture.
 
     Raises:
         InputError: its entry does not say how it is drawn.
@@ -125,19 +125,19 @@ def draw(of: Figure) -> Any:
     }
     kind = of.spec.get("draw")
     if kind not in kinds:
-        raise InputError(f"figure {of.id}: draw = {kind!r}; one of {', '.join(kinds)} would be right")
+        raise InputError(f"figure {of.id}: draw = {kind!r}; use one of {', '.join(kinds)}")
     with axes.style():
         return kinds[kind](_Shown(of))
 
 
 def _panels(many: int) -> Tuple[int, int]:
-    """Across and down."""
+    """Panels across and down."""
     across = 2 if many == 4 else min(many, 3)
     return across, -(-many // across)
 
 
 def _horizontal(shown: Any, lows: List[float], highs: List[float], places: Sequence[float], labels: List[str]) -> None:
-    """What is the same for all bars from left to right."""
+    """The settings that all horizontal bars share."""
     shown.set_yticks(places, labels)
     shown.set_ylim(max(places) + 0.6, min(places) - 0.6)
     shown.grid(False, axis="y")
@@ -150,7 +150,7 @@ def _horizontal(shown: Any, lows: List[float], highs: List[float], places: Seque
 
 
 def _at_end(shown: Any, place: float, value: float) -> None:
-    """A bar's number, at its end."""
+    """Writes the number of a bar at its end."""
     nothing = math.isnan(value)
     shown.annotate(
         "none" if nothing else axes.told(value), (0 if nothing else value, place),
@@ -215,7 +215,7 @@ def _stacked(of: _Shown) -> Any:
 
 
 def _groups(of: _Shown) -> Any:
-    """A panel for each column; in it series side by side over groups, as bars, or as points (see the module)."""
+    """One panel for each column: the series of each group side by side, as bars or points (see the module)."""
     groups = of.groups if of.x is None else [axes.told(read(row, of.x)) for row in of.rows]
     in_order = list(dict.fromkeys(groups))
     series = list(dict.fromkeys(of.series))
@@ -317,7 +317,7 @@ def _line(colour: str, dashes: Any, mark: str, label: str) -> Any:
 
 
 def _numbers(columns: Sequence[str]) -> List[float]:
-    """Those that headings end with."""
+    """The numbers at the end of headings."""
     return [float(match[1]) for match in (re.search(r"(\d+)$", column) for column in columns) if match]
 
 
@@ -416,7 +416,7 @@ def _histogram(of: _Shown) -> Any:
 
 
 def _map(of: _Shown) -> Any:
-    """As the paper draws it: the first place at the lower left, to the right and then upwards; dark is long."""
+    """A map as in the paper: places go from the lower left to the right, then upwards. Dark is long."""
     made = axes.figure(3.3 * len(of.rows) + 0.9, 3.5)
     values = [[read(row, column) for column in of.columns] for row in of.rows]
     most = max(value for each in values for value in each if not math.isnan(value))

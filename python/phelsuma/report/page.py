@@ -1,4 +1,4 @@
-"""The page of HTML: papers, in them figures with the claims about each beneath it, and the commands."""
+"""The page of HTML: for each paper its figures, the claims about each figure, and the commands."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _paper(paper: Paper, scale: str) -> str:
 
 
 def _group(group: Group, again: str) -> str:
-    """Each part of a figure, the claims about it, then the claims that are about no part."""
+    """Each part of a figure with its claims, then the claims without a part."""
     shown, left = [f"<h3>{_text(group.title)}</h3>"], list(group.claims)
     parts = list(dict.fromkeys(part for part, _ in group.figures))
     for part in parts:
@@ -138,7 +138,7 @@ def _many(n: int, what: str) -> str:
 
 
 def _formulas(columns: Sequence[Sequence[str]]) -> List[str]:
-    """Headings and what is below them; of many that differ in a number alone the first two and the last."""
+    """Headings and their expressions. Of many that differ only in a number, the first two and the last."""
     lines = [f"{heading} = {formula}" for heading, formula in columns]
     return lines if len(lines) <= 12 else [*lines[:2], "… and so on, to", lines[-1]]
 
@@ -183,7 +183,7 @@ def _claim(claim: Claim, again: str) -> str:
 
 
 def _paired(found: Dict[str, Any]) -> str:
-    """The paper's number, or what it is between, above the measured one; what is negative to the left of zero."""
+    """The number or range of the paper, above the measured number. Negative numbers lie left of zero."""
     value, most, measured = found["value"], found["most"], found["measured"]
     shown = [x for x in (value, most, measured) if x is not None]
     low, high = min(0.0, *shown), max(0.0, *shown)

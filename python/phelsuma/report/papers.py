@@ -1,4 +1,4 @@
-"""A paper's folder: what is asked for in `claims.toml`, what was found at a scale, and both in groups by figure."""
+"""The folder of a paper: its `claims.toml` and the results at a scale, in groups by figure."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Row = Dict[str, str]
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, and what was found of it at this scale."""
+    """A claim of the paper, and its result at a scale."""
 
     id: str
     at: str
     says: str
     note: str
     formula: str
-    """How the measured value comes out of results; empty where there is nothing to run at this scale."""
+    """The expression that computes the measured value; empty if the claim has no run at this scale."""
     found: Optional[Dict[str, Any]]
     scale: str
-    """The scale asked for, or another one where there is something to run there alone."""
+    """The requested scale, or another scale if the claim has runs only there."""
     elsewhere: Optional[Dict[str, Any]]
-    """What was found at that other one."""
+    """The result at the other scale."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Figure:
     id: str
     at: str
     spec: Dict[str, Any]
-    """Its entry in `claims.toml`."""
+    """The entry in `claims.toml`."""
     rows: List[Row]
-    """Its series at this scale."""
+    """The series at this scale."""
     runs: Dict[str, Any]
 
     @property
     def columns(self) -> List[str]:
-        """Headings of the series, without the run's."""
+        """The headings of the series, without that of the run."""
         return [heading for heading, _ in self.spec["columns"]]
 
 
@@ -55,13 +55,13 @@ class Group:
 
     title: str
     figures: List[Tuple[str, Figure]] = field(default_factory=list)
-    """With the part of the figure that each is, such as `a` or `top`."""
+    """Each figure with its part, such as `a` or `top`."""
     claims: List[Tuple[str, Claim]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Paper:
-    """All of it at a scale."""
+    """A paper with its results at a scale."""
 
     name: str
     title: str
@@ -70,7 +70,7 @@ class Paper:
     figures: List[Figure]
 
     def groups(self) -> List[Group]:
-        """In the order of the claims; what no claim is about comes last."""
+        """The groups in the order of the claims. Figures without a claim come last."""
         groups: Dict[str, Group] = {}
         of_figures: Dict[str, Group] = {}
         for figure in self.figures:
@@ -116,7 +116,7 @@ def _found(results: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def read(folder: Path, scale: str) -> Paper:
-    """What is in a paper's folder."""
+    """Reads the folder of a paper."""
     document = _document(folder / "claims.toml")
     path = folder / f"results-{scale}.json"
     results = _results(folder, scale)
@@ -144,7 +144,7 @@ def _document(path: Path) -> Dict[str, Any]:
         try:
             import tomli as tomllib  # type: ignore[import-not-found,no-redef,unused-ignore]
         except ImportError as error:
-            raise ImportError("the report reads TOML: pip install 'phelsuma[report]' would be right") from error
+            raise ImportError("the report reads TOML; run pip install 'phelsuma[report]'") from error
     with path.open("rb") as file:
         return dict(tomllib.load(file))
 
@@ -155,14 +155,14 @@ def _rows(path: Path) -> List[Row]:
 
 
 def _at(text: Any, scale: str) -> str:
-    """A text that may differ from scale to scale; the large one is as the full one where it is not there."""
+    """The text for a scale. The large scale uses the full scale's text if it has none."""
     if not isinstance(text, dict):
         return str(text)
     return str(text.get(scale) or (text.get("full", "") if scale == "large" else ""))
 
 
 def _formula(measure: str, document: Dict[str, Any], scale: str) -> str:
-    """An expression, and below it what the names in it stand for."""
+    """An expression, followed by the definitions of the names in it."""
     values, lists = document.get("values", {}), document.get("lists", {})
     lines, seen, todo = [measure], set(), [measure]
     while todo:

@@ -1,4 +1,4 @@
-"""Where in a paper something is, read from `at`: its figures and tables, its sections, its abstract."""
+"""Places in a paper, parsed from `at`: figures, tables, sections, the abstract."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Place:
 
     @property
     def key(self) -> str:
-        """The same for all that is at the same figure, table or section, however it is written."""
+        """A key of the figure, table or section, the same for every spelling."""
         number = self.number
         if self.kind == "table" and not number.isdigit():
             values = [_ROMAN[digit] for digit in number]
@@ -34,12 +34,12 @@ class Place:
 
     @property
     def title(self) -> str:
-        """As a heading."""
+        """The place as a heading."""
         return f"{self.kind.capitalize()} {self.number}".strip()
 
 
 def places(at: str) -> List[Place]:
-    """All that `at` names before a colon, in its order; `Figures 26, 27, 29` are three."""
+    """The places that `at` names before a colon, in its order. `Figures 26, 27, 29` are three."""
     at = at.split(":")[0]
     found = []
     for word in re.finditer(r"\b(figure|table|section|appendix|abstract)(?:s|ices)?\b", at, re.IGNORECASE):

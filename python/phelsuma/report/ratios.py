@@ -1,4 +1,4 @@
-"""Claims of a table, or of a section, as one picture: what was measured over what the paper says."""
+"""The claims of a table or section in one picture: measured values divided by the paper's values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VERDICTS = {"holds": plot.BLUE, "does not hold here": plot.RED, "cannot be run h
 
 
 def number(x: Optional[float], unit: str = "") -> str:
-    """Four digits that count."""
+    """A number with four significant digits."""
     if x is None:
         return "-"
     digits = f"{x:,.0f}" if abs(x) >= 1000 else f"{x:.4g}"
@@ -20,7 +20,7 @@ def number(x: Optional[float], unit: str = "") -> str:
 
 
 def stated(claim: Dict[str, Any], *, short: bool = False) -> str:
-    """The paper's number, with what it is compared by."""
+    """The paper's number, with its operator."""
     value, unit = claim["value"], claim["unit"]
     if claim["operator"] == "between":
         return f"between {number(value)} and {number(claim['most'], unit)}"
@@ -38,7 +38,7 @@ def _ratio(found: Dict[str, Any]) -> Optional[float]:
 
 
 def _allowed(found: Dict[str, Any], low: float, high: float) -> Tuple[float, float]:
-    """Between what ratios the claim holds."""
+    """The range of ratios in which the claim holds."""
     of = found["operator"]
     if of == "about":
         return 1 - found["tolerance"], 1 + found["tolerance"]
@@ -50,12 +50,12 @@ def _allowed(found: Dict[str, Any], low: float, high: float) -> Tuple[float, flo
 
 
 def drawable(claims: List[Claim]) -> List[Dict[str, Any]]:
-    """The findings that have two numbers of which there is a ratio."""
+    """The findings with two numbers that have a ratio."""
     return [claim.found for claim in claims if claim.found is not None and _ratio(claim.found) is not None]
 
 
 def draw(claims: List[Claim]) -> Any:
-    """A row for each claim: a point where the measured number is, grey where the paper's claim would hold."""
+    """One row for each claim: a point at the measured number, and a grey range in which the claim holds."""
     rows = drawable(claims)
     ratios = [_ratio(row) or 0.0 for row in rows]
     positive = [ratio for ratio in ratios if ratio > 0] + [0.8, 1.25]

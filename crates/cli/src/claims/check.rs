@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 pub(super) struct Args {
     #[command(flatten)]
     paper: PaperArgs,
-    /// Which results
+    /// Size of the drives
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleArg,
 }
@@ -54,7 +54,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let plan = document.plan(scale).map_err(Failure::Input)?;
     let Some(findings) = store.findings(scale)? else {
         return Err(Failure::Input(format!(
-            "{}: there is none yet; `phelsuma claims run {} --scale {}` writes it",
+            "{}: there is no such file yet; `phelsuma claims run {} --scale {}` writes it",
             store.findings_path(scale).display(),
             store.paper(),
             scale.name()
@@ -69,7 +69,7 @@ pub(super) fn main(args: &Args) -> Outcome {
         let problem = match findings.of(&claim.id) {
             // Nobody can know why.
             None if excuse => {
-                Some(format!("why_not.{} says why it does not hold, and it has no verdict", scale.name()))
+                Some(format!("why_not.{} says why it does not hold, but it has no verdict", scale.name()))
             }
             // Many are for the quick scale alone.
             None if scale != Scale::Quick => {
@@ -78,7 +78,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             }
             None => Some("it has no verdict yet".to_string()),
             Some(finding) if excuse && finding.verdict == Verdict::Holds => {
-                Some(format!("why_not.{} says why it does not hold, and it holds", scale.name()))
+                Some(format!("why_not.{} says why it does not hold, but it holds", scale.name()))
             }
             Some(finding) => {
                 let mut of_it = Runs::default();
@@ -94,7 +94,8 @@ pub(super) fn main(args: &Args) -> Outcome {
         problems.extend(problem.map(|what| Problem { id: claim.id.clone(), what }));
     }
     let gone = findings.claims.iter().filter(|finding| document.claims.iter().all(|claim| claim.id != finding.id));
-    problems.extend(gone.map(|finding| Problem { id: finding.id.clone(), what: "it is no claim any more".into() }));
+    problems
+        .extend(gone.map(|finding| Problem { id: finding.id.clone(), what: "claims.toml has no such claim".into() }));
     let bad = !problems.is_empty();
     if args.paper.json {
         output::json(&Checked {
@@ -116,7 +117,7 @@ pub(super) fn main(args: &Args) -> Outcome {
         }
         if !runs.other.is_empty() {
             let (other, all) = (runs.other.len(), runs.keys.len());
-            text += &format!("; {other} of {all} runs were done with other sources than these, for {}", some(&old));
+            text += &format!("; {other} of {all} runs are of other sources than this program's, for {}", some(&old));
         }
         output::print(&(text + "\n"))?;
     }
@@ -136,7 +137,9 @@ fn problem_with(claim: &Claim, finding: &Finding, plan: &Plan, stored: &StoredRu
     for name in plan.runs_of(&claim.id) {
         let command = plan.commands.get(name).cloned().flatten();
         let of_it = finding.runs.get(name).filter(|run| run.command == command.as_deref().unwrap_or_default());
-        let Some(run) = of_it else { return Some(format!("its run {name} is another now: run it again")) };
+        let Some(run) = of_it else {
+            return Some(format!("its run {name} has another command now; run the claim again"));
+        };
         let result = match &run.key {
             Some(key) => {
                 let Some(run) = stored.get(key) else { return Some(format!("its run {name} is not stored")) };
@@ -160,14 +163,14 @@ fn problem_with(claim: &Claim, finding: &Finding, plan: &Plan, stored: &StoredRu
     let now = judge(claim, plan, &results);
     let number = |finding: &Finding| finding.measured.map_or_else(|| "nothing".to_string(), |x| x.to_string());
     if now.verdict != finding.verdict {
-        Some(format!("stored as '{}', and it is '{}'", finding.verdict.name(), now.verdict.name()))
+        Some(format!("stored as '{}', but it is '{}'", finding.verdict.name(), now.verdict.name()))
     } else if !same(now.measured, finding.measured) {
-        Some(format!("stored as measuring {}, and it measures {}", number(finding), number(&now)))
+        Some(format!("stored as measuring {}, but it measures {}", number(finding), number(&now)))
     } else if now.verdict == Verdict::DoesNotHold && now.why != finding.why {
-        Some("its reason is another now, or has other numbers: run it again".to_string())
+        Some("its reason has changed, or the numbers in it; run the claim again".to_string())
     } else if finding.kind.is_some() && finding.kind != now.kind {
         let kind = |finding: &Finding| finding.kind.map_or("nothing", Kind::name);
-        Some(format!("stored as '{}', and it is '{}'", kind(finding), kind(&now)))
+        Some(format!("stored as '{}', but it is '{}'", kind(finding), kind(&now)))
     } else {
         None
     }

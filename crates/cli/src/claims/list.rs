@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 pub(super) struct Args {
     #[command(flatten)]
     paper: PaperArgs,
-    /// Only these claims and figures, each with its commands
+    /// Only these claims and figures, separated by commas, each with its commands
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     only: Vec<String>,
-    /// Each claim with the expression that measures it and the commands of its runs
+    /// Print each claim with the expression that measures it and the commands of its runs
     #[arg(long)]
     commands: bool,
 }
@@ -71,7 +71,7 @@ pub(super) fn main(args: &Args) -> Outcome {
             let figures = if ids.is_empty() { String::new() } else { format!("Figures: {}\n", ids.join(", ")) };
             as_text(&document.title, &chosen.claims)
                 + &table::wrapped(&figures, table::PROSE_WIDTH_MAX)
-                + "How one of these is tried: --only NAME, or --commands for all of them\n"
+                + "--only NAME shows how a claim or figure is measured, --commands how all of them are\n"
         });
     }
     output::json(&Listed {

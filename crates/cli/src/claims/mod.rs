@@ -19,11 +19,11 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What a paper states, and how it is tried
+    /// List the claims of a paper and how they are measured
     List(list::Args),
-    /// Run what has not been run yet, and write measured values and verdicts
+    /// Run what is not stored yet, and store measured values and verdicts
     Run(run::Args),
-    /// Hold stored verdicts against stored runs, without running anything
+    /// Check stored verdicts against stored runs; starts no run
     Check(check::Args),
 }
 

@@ -8,13 +8,13 @@ use std::path::PathBuf;
 /// Which paper, and how the output looks.
 #[derive(clap::Args)]
 pub(super) struct PaperArgs {
-    /// The paper: a folder with a claims.toml
+    /// The paper: name of a folder that has a claims.toml
     #[arg(value_name = "PAPER")]
     pub(super) paper: String,
-    /// Where the papers' folders are
+    /// The folder that has the folders of the papers
     #[arg(long, value_name = "FOLDER", default_value = "papers")]
     pub(super) papers: PathBuf,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -27,11 +27,11 @@ impl PaperArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum ScaleArg {
-    /// Small drives: minutes for all claims
+    /// Small drives; minutes for all claims
     Quick,
-    /// Between the two: minutes for a run
+    /// Larger drives; minutes for each run
     Large,
-    /// The paper's own configuration: hours
+    /// The paper's own configuration; hours
     Full,
 }
 

@@ -20,19 +20,19 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Args {
     #[command(flatten)]
     paper: PaperArgs,
-    /// How large the drives are
+    /// Size of the drives
     #[arg(long, value_enum, default_value = "quick")]
     scale: ScaleArg,
-    /// Only these claims and figures
+    /// Only these claims and figures, separated by commas
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     only: Vec<String>,
     /// How many run at a time [default: as many as there are cores, and as fit the memory]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
-    /// Take what earlier sources gave, where a stored result names it, instead of running it again
+    /// Accept stored runs of earlier sources that a stored verdict names, instead of running them again
     #[arg(long)]
     any_version: bool,
-    /// Delete stored runs that no result names, when all is done
+    /// At the end, delete stored runs that no verdict or figure names
     #[arg(long)]
     prune: bool,
 }
@@ -134,7 +134,7 @@ fn run_all(args: &Args, store: &Store, to_do: Vec<ToDo>, results: &mut Results) 
     let fitting = to_do.iter().map(|run| memory::at_a_time(&run.geometry)).min().unwrap_or(1);
     let jobs = args.jobs.map_or(cores, |n| n as usize).min(fitting).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
-    let pool = pool.map_err(|error| Failure::Failed(format!("no threads: {error}")))?;
+    let pool = pool.map_err(|error| Failure::Failed(format!("threads cannot be started: {error}")))?;
     let bars = Bars::new();
     let all = bars.add("claims");
     let (total, done) = (to_do.len() as u64, std::sync::atomic::AtomicU64::new(0));

@@ -50,8 +50,8 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
     let words = std::iter::once("phelsuma".to_string());
     if command.contains(variable) && !std::path::Path::new(&folder).is_dir() {
         return Err(format!(
-            "it needs public traces, and there is no folder {folder}: traces/fetch-public.sh fetches them, and \
-             {} says where they are",
+            "it needs public traces, and there is no folder {folder}; fetch them with traces/fetch-public.sh, or set \
+             {} to their folder",
             &variable[1..]
         ));
     }
@@ -66,7 +66,9 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
         }
         Command::Limits(args) => args.compute().map(|said| Task::Formula(serde_json::json!(said))),
         Command::Trace(trace) if trace.is_info() => Ok(Task::Trace(Box::new(trace))),
-        _ => Err(Failure::Input(format!("'{command}': run, limits or trace info would be right"))),
+        _ => {
+            Err(Failure::Input(format!("'{command}' cannot be the command of a claim; use run, limits or trace info")))
+        }
     }
     .map_err(why)
 }

@@ -23,7 +23,7 @@ pub(super) fn combinations(settings: &[Setting]) -> Outcome<Vec<Vec<Setting>>> {
     let size = axes.iter().fold(1, |size: u64, axis| size.saturating_mul(axis.values.len() as u64));
     if size <= 1 {
         return Err(Failure::Input(
-            "there is nothing to choose from: --set KEY=VALUE,VALUE or --set KEY=FROM..TO would be right, such as \
+            "there is nothing to choose from; use --set KEY=VALUE,VALUE or --set KEY=FROM..TO, such as \
              --set dac.regions=2..5"
                 .to_string(),
         ));
@@ -47,7 +47,7 @@ pub(super) fn combinations(settings: &[Setting]) -> Outcome<Vec<Vec<Setting>>> {
 
 fn too_many(size: u64) -> Failure {
     Failure::Input(format!(
-        "a grid of {} combinations; at most {} would be right: fewer values, or several searches",
+        "a grid of {} combinations; at most {} are tried: use fewer values, or several searches",
         count(size),
         count(COMBINATIONS_MAX)
     ))
@@ -61,16 +61,18 @@ fn axis(setting: &Setting) -> Outcome<Axis> {
     for part in setting.value.split(',').map(str::trim) {
         match part.split_once("..") {
             _ if part.is_empty() => {
-                return Err(wrong("a value is missing; VALUE,VALUE or FROM..TO would be right".to_string()));
+                return Err(wrong("a value is missing; use VALUE,VALUE or FROM..TO".to_string()));
             }
             Some((from, rest)) => {
                 let (to, step) = rest.split_once(':').unwrap_or((rest, "1"));
                 let number = |text: &str| text.trim().parse::<u32>().ok();
                 let (Some(from), Some(to), Some(step @ 1..)) = (number(from), number(to), number(step)) else {
-                    return Err(wrong(format!("'{part}': FROM..TO or FROM..TO:STEP in whole numbers would be right")));
+                    return Err(wrong(format!(
+                        "'{part}' is not a range; use FROM..TO or FROM..TO:STEP in whole numbers"
+                    )));
                 };
                 if from > to {
-                    return Err(wrong(format!("'{part}' has no value: {to}..{from} would be right")));
+                    return Err(wrong(format!("'{part}' is an empty range; use {to}..{from}")));
                 }
                 let size = u64::from((to - from) / step) + 1;
                 if size > COMBINATIONS_MAX {
@@ -83,7 +85,7 @@ fn axis(setting: &Setting) -> Outcome<Axis> {
     }
     let twice = values.iter().enumerate().find(|(n, value)| values.iter().take(*n).any(|earlier| earlier == *value));
     match twice {
-        Some((_, twice)) => Err(wrong(format!("the value '{twice}' is there twice; once would be right"))),
+        Some((_, twice)) => Err(wrong(format!("the value '{twice}' is given twice; give it once"))),
         None => Ok(Axis { key: key.clone(), values }),
     }
 }
@@ -122,10 +124,10 @@ mod tests {
             (&["a=1", "b=2"], "there is nothing to choose from"),
             (&["a=1,,2"], "--set a: a value is missing"),
             (&["a="], "--set a: a value is missing"),
-            (&["a=1,2,1"], "--set a: the value '1' is there twice"),
-            (&["a=1..3,2"], "--set a: the value '2' is there twice"),
-            (&["a=5..2"], "'5..2' has no value: 2..5 would be right"),
-            (&["a=1..x"], "'1..x': FROM..TO or FROM..TO:STEP in whole numbers"),
+            (&["a=1,2,1"], "--set a: the value '1' is given twice; give it once"),
+            (&["a=1..3,2"], "--set a: the value '2' is given twice; give it once"),
+            (&["a=5..2"], "'5..2' is an empty range; use 2..5"),
+            (&["a=1..x"], "'1..x' is not a range; use FROM..TO or FROM..TO:STEP in whole numbers"),
             (&["a=1..9:0"], "in whole numbers"),
             (&["a=..9"], "in whole numbers"),
             (&["a=-1..9"], "in whole numbers"),

@@ -16,26 +16,24 @@ use std::collections::BTreeMap;
 
 /// Options of `search`.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Of --set, values are lists here: KEY=VALUE,VALUE, KEY=FROM..TO or KEY=FROM..TO:STEP for whole \
-                        numbers, both ends included; several of them give every combination."
-)]
+#[command(after_help = "Here --set takes a list of values: KEY=VALUE,VALUE or, for whole numbers, KEY=FROM..TO or \
+                        KEY=FROM..TO:STEP, both ends included. Several --set are tried in every combination.")]
 pub(crate) struct Args {
     /// The FTL (see `phelsuma list`)
     #[arg(long, value_name = "NAME")]
     ftl: String,
     #[command(flatten)]
     drive: DriveArgs,
-    /// What is to be least
+    /// The figure by which combinations are ranked, least first
     #[arg(long, value_enum, default_value = "write-amplification")]
     by: By,
-    /// How many rows of the table are shown; JSON has all
+    /// How many rows of the table are printed; JSON has all of them
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
     /// How many run at a time [default: as many as there are cores, and as fit the memory]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -43,7 +41,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum By {
-    /// Programs per page that the host wrote
+    /// Programs per host page
     WriteAmplification,
     /// Blocks erased
     Erases,
@@ -161,7 +159,7 @@ fn as_text(args: &Args, results: &[Found]) -> String {
     )];
     let unsteady = results.iter().filter(|found| found.run.steady == Some(false)).count();
     if unsteady > 0 {
-        lines.push(format!("not steady: {} of them", count(unsteady as u64)));
+        lines.push(format!("not steady: {} of the combinations", count(unsteady as u64)));
     }
     // Of the largest difference, so that it is said once.
     let fullest = results.iter().map(|found| &found.run).filter(|run| !remarks::has_log_blocks(run));

@@ -45,7 +45,7 @@ impl Address {
             Self::Tcp { address, .. } => {
                 warn_of_others(
                     *address,
-                    "read and write this drive; -- --tls=require and certificates (nbdkit-tls(1)) would keep others out",
+                    "read and write this drive; use -- --tls=require and certificates (nbdkit-tls(1)) to restrict this",
                 );
                 Ok(())
             }
@@ -79,7 +79,7 @@ pub(super) fn http(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse::<u16>().map(|port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
     port.or_else(|_| text.parse()).map_err(|_| {
         format!(
-            "'{}' is no address: PORT, ADDRESS:PORT or [ADDRESS]:PORT would be right; port 0 is any",
+            "'{}' is not an address; use PORT, ADDRESS:PORT or [ADDRESS]:PORT; port 0 is any free port",
             text.escape_debug()
         )
     })
@@ -87,13 +87,13 @@ pub(super) fn http(text: &str) -> Result<SocketAddr, String> {
 
 /// Warns where others can connect to the page.
 pub(super) fn prepare_http(address: SocketAddr) {
-    warn_of_others(address.ip(), "see what this drive does, as the page has no password");
+    warn_of_others(address.ip(), "see this drive at work, because the page has no password");
 }
 
 /// The rule for every address: this machine alone is served without a word.
 fn warn_of_others(address: IpAddr, what_they_can: &str) {
     if !address.is_loopback() {
-        output::remark(&format!("warning: whoever reaches {address} can {what_they_can}"));
+        output::remark(&format!("warning: every host that reaches {address} can {what_they_can}"));
     }
 }
 
@@ -108,14 +108,16 @@ fn escaped(path: &Path) -> String {
 fn free(path: &Path) -> Outcome {
     let wrong = |what: String| Failure::Input(format!("{}: {what}", path.display()));
     if path.as_os_str().len() > SOCKET_PATH_MAX {
-        return Err(wrong(format!("too long for a socket, whose path has {SOCKET_PATH_MAX} bytes at the most")));
+        return Err(wrong(format!("the path is too long for a socket; use at most {SOCKET_PATH_MAX} bytes")));
     }
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(wrong(error.to_string())),
-        Ok(meta) if !meta.file_type().is_socket() => Err(wrong("is there and no socket".into())),
+        Ok(meta) if !meta.file_type().is_socket() => {
+            Err(wrong("the file exists and is not a socket; use another path".into()))
+        }
         Ok(_) => match UnixStream::connect(path) {
-            Ok(_) => Err(wrong("somebody serves there already".into())),
+            Ok(_) => Err(wrong("another server uses this socket; use another path".into())),
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                 std::fs::remove_file(path).map_err(|error| wrong(error.to_string()))
             }

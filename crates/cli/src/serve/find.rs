@@ -14,8 +14,8 @@ pub(super) fn nbdkit() -> Outcome<PathBuf> {
     let found = folders.map(|folder| folder.join("nbdkit")).find(|file| file.is_file());
     found.ok_or_else(|| {
         Failure::Failed(
-            "nbdkit is the server and is not installed: `apt install nbdkit` (Debian, Ubuntu), `dnf install nbdkit` \
-             (Fedora) or https://gitlab.com/nbdkit/nbdkit would be right"
+            "the server, nbdkit, is not installed; run `apt install nbdkit` (Debian, Ubuntu) or `dnf install nbdkit` \
+             (Fedora), or see https://gitlab.com/nbdkit/nbdkit"
                 .into(),
         )
     })
@@ -32,15 +32,17 @@ pub(super) fn plugin() -> Outcome<PathBuf> {
         };
     }
     let folder = current_exe().ok().and_then(|exe| exe.canonicalize().ok()?.parent().map(PathBuf::from));
-    let Some(folder) = folder else { return failed("the folder of this program is unknown".into()) };
+    let Some(folder) = folder else {
+        return failed("the folder of this program cannot be found; set PHELSUMA_PLUGIN to the plugin's file".into());
+    };
     let places = [folder.join("deps").join(PLUGIN), folder.join(PLUGIN), folder.join("../lib/phelsuma").join(PLUGIN)];
     // A build leaves the newest in `deps`.
     places.into_iter().find(|file| file.is_file()).map_or_else(
         || {
             failed(format!(
-                "{PLUGIN}, phelsuma-nbdkit's plugin for nbdkit, is neither in {0}, {0}/deps nor {0}/../lib/phelsuma: \
-                 `make install PREFIX=...` in Phelsuma's sources installs the command with it (`cargo install` the \
-                 command alone), or PHELSUMA_PLUGIN names it where `cargo build -p phelsuma-nbdkit` has left it",
+                "the plugin for nbdkit, {PLUGIN}, is not in {0}, {0}/deps or {0}/../lib/phelsuma; run `make install \
+                 PREFIX=...` in Phelsuma's sources, or set PHELSUMA_PLUGIN to the file that `cargo build -p \
+                 phelsuma-nbdkit` makes (`cargo install` does not install it)",
                 folder.display()
             ))
         },

@@ -27,51 +27,53 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("drive").required(true).args(["image", "memory"])))]
 pub(crate) struct Args {
-    /// Image of a drive
+    /// The image file
     #[arg(value_name = "IMAGE")]
     image: Option<PathBuf>,
-    /// A drive in memory instead, on this much flash; what is written is gone at the end
+    /// Serve a drive in memory instead, on SIZE bytes of flash; its data are lost when the server ends
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
-    /// What a flushed write to an image survives: flush, the death of the host as well; process, that of the server alone
+    /// What flushed writes to an image survive: `flush` a crash of the host or the server, `process` only a crash of the
+    /// server [default: flush]
     #[arg(long, value_name = "WHAT", conflicts_with = "memory", value_parser = |text: &str| text.parse::<Durability>())]
     durability: Option<Durability>,
     #[command(flatten)]
     of_memory: MemoryArgs,
-    /// Socket that clients connect to [default: beside the image, IMAGE.nbd; phelsuma.nbd for a drive in memory]
+    /// Socket that clients connect to [default: IMAGE.nbd; with --memory, phelsuma.nbd]
     #[arg(long, value_name = "PATH", conflicts_with_all = ["port", "address"])]
     socket: Option<PathBuf>,
-    /// TCP port that clients connect to, of this machine alone unless --address says otherwise
+    /// TCP port that clients connect to, on this machine only unless --address is given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
-    /// Address that clients connect to from elsewhere, with --port
+    /// IP address that clients of other machines connect to, with --port
     #[arg(long, value_name = "A", requires = "port")]
     address: Option<IpAddr>,
-    /// Show the drive at work on a page at this port, of this machine alone unless an address is in front; 0 is any port
+    /// Show the drive at work on a web page at this port, on this machine only unless ADDRESS is given. Port 0 is any
+    /// free port
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = address::http)]
     http: Option<SocketAddr>,
-    /// Record every request to this new file, a trace for `phelsuma run --trace`; .zst and .gz are compressed
+    /// Record every request to this new file, as a trace for `phelsuma run --trace`, compressed if it ends in .gz or .zst
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Cut the power after so many programs and erases, OPS or OPS:SEED; the server ends then, with exit code 3
+    /// Cut the power after OPS programs and erases; the server ends with exit code 3. OPS:SEED also seeds the fault
     #[arg(long, value_name = "OPS", conflicts_with = "cut_every", value_parser = cut_after)]
     cut_after: Option<CutPlan>,
-    /// Cut the power again and again, each time after LEAST..MOST:SEED programs and erases, and come up again
+    /// Cut the power again and again, and mount each time. LEAST..MOST:SEED draws the programs and erases between cuts
     #[arg(long, value_name = "RANGE:SEED", value_parser = cut_every)]
     cut_every: Option<CutPlan>,
-    /// What cuts leave of the operation they meet, separated by commas [default: all, by chance; see `phelsuma list`]
+    /// Faults that a cut can cause, separated by commas (see `phelsuma list`), all equally likely [default: all]
     #[arg(long, value_name = "LIST", value_parser = |text: &str| text.parse::<Faults>())]
     faults: Option<Faults>,
-    /// Control socket, for `phelsuma plug`
+    /// Control socket of the server, for `phelsuma plug`
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
-    /// Requests take this many times as long as on the flash simulated: 1 is its own pace; for a drive in memory
+    /// Make requests take SCALE times as long as on the simulated flash, for --memory
     #[arg(long, value_name = "SCALE", conflicts_with = "image", value_parser = scale)]
     realtime: Option<f64>,
-    /// Milliseconds without a request before the FTL may work for itself (as last++ does: merges that hold up no write then)
+    /// Milliseconds without a request before the FTL works in the background (last++ then merges log blocks)
     #[arg(long, value_name = "MS", default_value_t = IDLE_DEFAULT.as_millis() as u64, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     idle: u64,
-    /// Options, filters and their parameters for nbdkit
+    /// Options, filters and filter parameters for nbdkit
     #[arg(last = true, value_name = "NBDKIT OPTIONS")]
     nbdkit: Vec<OsString>,
 }
@@ -79,34 +81,35 @@ pub(crate) struct Args {
 /// What is said of a drive in memory; an image says it of itself.
 #[derive(clap::Args)]
 struct MemoryArgs {
-    /// The FTL of a drive in memory (see `phelsuma list`) [default: page]
+    /// The FTL (see `phelsuma list`), for --memory [default: page]
     #[arg(long, value_name = "NAME", conflicts_with = "image")]
     ftl: Option<String>,
-    /// Logical over physical pages of a drive in memory [default: 0.70]
+    /// Logical over physical pages, for --memory [default: 0.70]
     #[arg(long, conflicts_with = "image", value_parser = ratio)]
     ratio: Option<f64>,
-    /// Size of a page of a drive in memory [default: 4KiB]
+    /// Size of a page, for --memory [default: 4KiB]
     #[arg(long, value_name = "SIZE", conflicts_with = "image", value_parser = size::parse_page)]
     page: Option<u32>,
-    /// Pages of a block of a drive in memory [default: 128]
+    /// Pages of a block, for --memory [default: 128]
     #[arg(long, value_name = "N", conflicts_with = "image")]
     pages_per_block: Option<u32>,
-    /// Channels of a drive in memory [default: 1]
+    /// Channels, for --memory [default: 1]
     #[arg(long, value_name = "N", conflicts_with = "image")]
     channels: Option<u32>,
-    /// Dies on each channel of a drive in memory [default: 1]
+    /// Dies on each channel, for --memory [default: 1]
     #[arg(long, value_name = "N", conflicts_with = "image")]
     dies: Option<u32>,
-    /// How long flash operations of a drive in memory take [default: gecko]
+    /// How long flash operations take (see `phelsuma list`), for --memory [default: gecko]
     #[arg(long, value_name = "NAME", conflicts_with = "image", value_parser = timing)]
     timing: Option<TimingArg>,
-    /// Seed of everything random in the FTL of a drive in memory [default: 1]
+    /// Seed of everything random, for --memory [default: 1]
     #[arg(long, conflicts_with = "image")]
     seed: Option<u64>,
-    /// Size of the cache of mapping entries of a drive in memory, at 8 bytes an entry
+    /// Size of the cache of mapping entries, at 8 bytes an entry, for --memory and FTLs that have one [default: 1/512 of
+    /// the table, at least 1,024 entries]
     #[arg(long, value_name = "SIZE", conflicts_with = "image", value_parser = size::parse)]
     cache: Option<u64>,
-    /// Change a part or parameter of the FTL of a drive in memory (see `phelsuma list`); may be repeated
+    /// Change a part or parameter of the FTL (see `phelsuma list`), for --memory; may be repeated
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "image", value_parser = setting)]
     set: Vec<Setting>,
 }
@@ -114,14 +117,14 @@ struct MemoryArgs {
 fn cut_after(text: &str) -> Result<CutPlan, String> {
     match text.parse()? {
         plan @ CutPlan::After { .. } => Ok(plan),
-        CutPlan::Every { .. } => Err("a number, OPS or OPS:SEED, would be right; --cut-every takes a range".into()),
+        CutPlan::Every { .. } => Err("use a number, OPS or OPS:SEED; a range is for --cut-every".into()),
     }
 }
 
 fn cut_every(text: &str) -> Result<CutPlan, String> {
     match text.parse()? {
         plan @ CutPlan::Every { .. } => Ok(plan),
-        CutPlan::After { .. } => Err("a range and a seed, LEAST..MOST:SEED, would be right".into()),
+        CutPlan::After { .. } => Err("use a range and a seed, LEAST..MOST:SEED; a number is for --cut-after".into()),
     }
 }
 
@@ -136,7 +139,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if let Some(control) = &args.control {
         let control = absolute(control)?;
         if address.socket() == Some(control.as_path()) {
-            return Err(Failure::Input(format!("--control {0} and --socket {0} are one socket", control.display())));
+            return Err(Failure::Input(format!(
+                "--control and --socket are the same socket, {0}; use two paths",
+                control.display()
+            )));
         }
         Address::Socket(control).prepare()?;
     }
@@ -224,7 +230,7 @@ fn affordable(geometry: &Geometry) -> Outcome {
     let bytes = geometry.pages() * u64::from(geometry.page_bytes()) + memory::needed(geometry);
     match memory::total() {
         Some(total) if bytes > total => Err(Failure::Input(format!(
-            "{} of flash with every page written take {} of memory, and this machine has {}",
+            "{} of flash with every page written take {} of memory, and this machine has {}; use a smaller --memory",
             size::show(geometry.pages() * u64::from(geometry.page_bytes())),
             size::show(bytes),
             size::show(total)
@@ -239,6 +245,6 @@ fn absolute(path: &Path) -> Outcome<PathBuf> {
     let path = std::path::absolute(path).map_err(|error| wrong(&error))?;
     match path.to_str() {
         Some(_) => Ok(path),
-        None => Err(wrong(&"a path in UTF-8 would be right")),
+        None => Err(wrong(&"the path is not UTF-8; use one that is")),
     }
 }

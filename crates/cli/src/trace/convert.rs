@@ -22,13 +22,13 @@ pub(crate) struct Args {
     to: Format,
     #[command(flatten)]
     format: FormatArgs,
-    /// Unit of the times written, for disksim alone: s, ms, us or ns [default: ns]
+    /// Unit of the written times, for --to disksim: s, ms, us or ns [default: ns]
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     to_time_unit: Option<TimeUnit>,
     /// Leave out requests that the format cannot express, instead of stopping
     #[arg(long)]
     drop_unwritable: bool,
-    /// Say what was written as JSON
+    /// Print the summary as JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -39,8 +39,8 @@ fn format(name: &str) -> Result<Format, String> {
         return Ok(format);
     }
     let written: Vec<&str> = WRITABLE.iter().map(|format| format.name()).collect();
-    let what = if known.is_some() { "is read and not written" } else { "is no trace format" };
-    Err(format!("{name} {what}; one of {} would be right", written.join(", ")))
+    let what = if known.is_some() { "can be read but not written" } else { "is not a trace format" };
+    Err(format!("{name} {what}; use one of {}", written.join(", ")))
 }
 
 fn time_unit(name: &str) -> Result<TimeUnit, String> {

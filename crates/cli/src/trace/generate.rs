@@ -13,16 +13,16 @@ pub(crate) struct Args {
     /// The workload, such as uniform, zipf:0.99, desktop or media:mov (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload)]
     workload: Workload,
-    /// How many requests; all of a workload that ends if this is left out
+    /// How many requests to write [default: all of a workload that ends; otherwise required]
     #[arg(long, value_name = "N")]
     requests: Option<u64>,
-    /// Logical pages of the drive that is asked
+    /// Logical pages of the drive
     #[arg(long, value_name = "LOGICAL")]
     pages: u64,
     /// Size of a page
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
     page: u32,
-    /// Microseconds from each request to the next [default: as the workload says, or 100]
+    /// Microseconds from each request to the next [default: those of the workload, or 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1_000_000_000_000))]
     interval_us: Option<u64>,
     /// Seed of the workload
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// The file to write, compressed if it ends in .gz or .zst; - is standard output, plain
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Say what was written as JSON
+    /// Print the summary as JSON instead of text
     #[arg(long)]
     json: bool,
 }

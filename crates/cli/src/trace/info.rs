@@ -19,22 +19,23 @@ pub(crate) struct Args {
     /// A workload instead of a trace (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload, requires = "pages")]
     workload: Option<Workload>,
-    /// Logical pages of the drive that a workload asks
+    /// Logical pages of the drive, for --workload
     #[arg(long, value_name = "LOGICAL", conflicts_with = "file")]
     pages: Option<u64>,
-    /// How many pages a workload writes before it is stopped [default: four times the drive; all of one that ends]
+    /// How many pages are written before the workload is stopped, for --workload [default: four times --pages; all of a
+    /// workload that ends]
     #[arg(long, value_name = "N", conflicts_with = "file", value_parser = clap::value_parser!(u64).range(1..))]
     writes: Option<u64>,
-    /// Seed of the workload [default: 1]
+    /// Seed of the workload, for --workload [default: 1]
     #[arg(long, conflicts_with = "file")]
     seed: Option<u64>,
-    /// Leave lifetimes out that end before so many pages are written
+    /// Leave out lifetimes that end before N pages are written
     #[arg(long, value_name = "N", default_value_t = 0)]
     warmup: u64,
-    /// Size of the pages that are counted
+    /// Size of a page, in which requests are counted
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
     page: u32,
-    /// As JSON
+    /// Print JSON instead of text
     #[arg(long)]
     json: bool,
 }
@@ -62,7 +63,7 @@ impl Args {
             }
             (files @ [_, ..], ..) => TraceInfo::gather(&mut open(files, &self.format)?, &options)?,
             // What is missing was said before.
-            _ => return Err(Failure::Input("FILE, or --workload SPEC and --pages, is needed".to_string())),
+            _ => return Err(Failure::Input("give FILE, or --workload SPEC with --pages".to_string())),
         })
     }
 }

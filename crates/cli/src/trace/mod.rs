@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What is in a trace
+    /// Summarize a trace or a workload
     Info(info::Args),
     /// Write a trace in another format
     Convert(convert::Args),
@@ -41,7 +41,7 @@ impl Args {
     pub(crate) fn info(&self) -> Outcome<TraceInfo> {
         match &self.command {
             Command::Info(args) => args.gather(),
-            _ => Err(Failure::Input("trace info would be right".to_string())),
+            _ => Err(Failure::Input("use trace info".to_string())),
         }
     }
 }

@@ -38,20 +38,22 @@ impl<'a> OutFile<'a> {
         if path.as_os_str() == "-" {
             if json {
                 return Err(Failure::Input(
-                    "--json and the trace cannot both go to standard output; a file would be right".to_string(),
+                    "--json and the trace cannot both go to standard output; write the trace to a file".to_string(),
                 ));
             }
             return Ok(Self { path, partial: None });
         }
         let wrong = |what: &str| Err(Failure::Input(format!("{}: {what}", path.display())));
         match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => wrong("a directory; a file to write would be right"),
+            Ok(meta) if meta.is_dir() => wrong("this is a directory; use the name of a file"),
             Ok(meta) if !meta.is_file() => Ok(Self { path, partial: None }),
             _ => {
-                let Some(name) = path.file_name() else { return wrong("no name of a file") };
+                let Some(name) = path.file_name() else {
+                    return wrong("the path does not end in the name of a file; use one that does");
+                };
                 if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
                 {
-                    return wrong(&format!("there is no folder {}; one that exists would be right", folder.display()));
+                    return wrong(&format!("there is no folder {}; create it or use another", folder.display()));
                 }
                 let mut name = name.to_os_string();
                 name.push(format!(".partial-{}", std::process::id()));

@@ -162,7 +162,7 @@ fn verdicts_are_computed_stored_and_checked() {
     let bad = phelsuma(&words(&claims("check", &papers, "")));
     assert_eq!(bad.status.code(), Some(1));
     let said = String::from_utf8(bad.stdout).unwrap();
-    assert!(said.contains("all-programs: stored as 'holds', and it is 'does not hold here'"), "{said}");
+    assert!(said.contains("all-programs: stored as 'holds', but it is 'does not hold here'"), "{said}");
     store(&papers).write_run(&run).unwrap();
     prints(&claims("run", &papers, ""));
     let checked = prints(&claims("check", &papers, ""));
@@ -177,7 +177,7 @@ fn a_check_says_which_claims_stand_on_runs_of_other_sources() {
     crate::common::make_older(&papers, "tiny", "page");
     let told = prints(&claims("check", &papers, ""));
     let of_it = ["all-programs", "no-amplification", "no-such-number"];
-    let says = format!("; 1 of 1 runs were done with other sources than these, for {}\n", of_it.join(", "));
+    let says = format!("; 1 of 1 runs are of other sources than this program's, for {}\n", of_it.join(", "));
     assert!(told.ends_with(&says), "{told}");
     let told: Value = serde_json::from_str(&prints(&claims("check", &papers, "--json"))).unwrap();
     assert_eq!(
@@ -191,7 +191,7 @@ fn a_check_notices_what_has_changed() {
     let papers = papers("claims-check", TINY);
     let document = papers.join("tiny/claims.toml");
     let error = refused_with(2, &words(&claims("check", &papers, "")));
-    assert!(error.contains("results-quick.json: there is none yet; `phelsuma claims run tiny"), "{error}");
+    assert!(error.contains("results-quick.json: there is no such file yet; `phelsuma claims run tiny"), "{error}");
     prints(&claims("run", &papers, "--only no-amplification,bitmap"));
     assert_eq!(runs(&papers), 1);
     let problems = || -> Vec<String> {
@@ -207,32 +207,32 @@ fn a_check_notices_what_has_changed() {
     prints(&claims("check", &papers, ""));
     for (from, to, says) in [
         // What the paper says, and how it is measured.
-        ("value = 64\n", "value = 65\n", "bitmap: stored as 'holds', and it is 'does not hold here'"),
+        ("value = 64\n", "value = 65\n", "bitmap: stored as 'holds', but it is 'does not hold here'"),
         ("/ 2^20", "/ 2^20 * 1", ""),
         ("measure = \"page.write_amplification.total\"", "measure = \"2 * page.write_amplification.total\"", "no-amp"),
         (
             "id = \"bitmap\"",
             "kind = \"constant\"\nid = \"bitmap\"",
-            "bitmap: stored as 'formula', and it is 'constant'",
+            "bitmap: stored as 'formula', but it is 'constant'",
         ),
         // Which run it stands on.
-        ("--warmup 0.2", "--warmup 0.3", "all-programs: its run page is another now: run it again"),
+        ("--warmup 0.2", "--warmup 0.3", "all-programs: its run page has another command now; run the claim again"),
         ("id = \"bitmap\"", "id = \"bits\"", "bits: it has no verdict yet"),
         (
             "Collection moves pages.",
             "{{page.write_amplification.total; 1}} a page.",
-            "no-amplification: its reason is another now, or has other numbers",
+            "no-amplification: its reason has changed, or the numbers in it",
         ),
         // Excuses that nobody needs, or can know.
         (
             "value = 64\n",
             "value = 64\nwhy_not.quick = \"\"\n",
-            "bitmap: why_not.quick says why it does not hold, and it holds",
+            "bitmap: why_not.quick says why it does not hold, but it holds",
         ),
         (
             "id = \"bitmap\"",
             "why_not.quick = \"\"\nid = \"bits\"",
-            "bits: why_not.quick says why it does not hold, and it has no verdict",
+            "bits: why_not.quick says why it does not hold, but it has no verdict",
         ),
     ] {
         assert!(TINY.contains(from));
@@ -404,7 +404,7 @@ value = 2
         found["claims"][0]["why"].as_str().unwrap().to_string()
     };
     let why = of("/nonexistent");
-    assert!(why.contains("there is no folder /nonexistent: traces/fetch-public.sh fetches them"), "{why}");
+    assert!(why.contains("there is no folder /nonexistent; fetch them with traces/fetch-public.sh"), "{why}");
     let why = of(papers.to_str().unwrap());
     assert!(why.contains("some.trace: cannot be opened"), "{why}");
 }

@@ -27,7 +27,7 @@ fn a_drive_that_was_made_is_in_order_and_looking_at_it_changes_nothing() {
         let checked = prints(&format!("check {path}"));
         assert!(checked.contains("nothing is wrong") && checked.contains("2,048 read as zeros"), "{checked}");
         let inspected = prints(&format!("inspect {path}"));
-        assert!(inspected.contains("anchor") && inspected.contains("closed in good order"), "{inspected}");
+        assert!(inspected.contains("anchor") && inspected.contains("closed cleanly"), "{inspected}");
         let inspected = json(&format!("inspect {path} --json"));
         assert_eq!((&inspected["opened"], &inspected["bad_blocks"]), (&1.into(), &0.into()));
         assert_eq!(inspected["geometry"]["logical_bytes"], 1 << 20);
@@ -60,7 +60,7 @@ fn what_is_wrong_is_found_a_line_each_and_ends_with_1() {
     let out = phelsuma(&words(&format!("check {} --json", path.display())));
     let value: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     assert_eq!((out.status.code(), &value["findings_total"]), (Some(1), &3.into()), "{value}");
-    assert!(value["findings"][2].as_str().unwrap().contains("does not come up"), "{value}");
+    assert!(value["findings"][2].as_str().unwrap().contains("does not mount"), "{value}");
     assert!(value["recovery"].is_null());
 }
 
@@ -69,8 +69,11 @@ fn wrong_usage_and_files_that_are_no_images_are_refused_in_a_line() {
     let path = fresh("refused.img");
     let path = path.display();
     let cases = [
-        (format!("create {path} --size 1000 --ftl page"), "1000 bytes are no whole number of pages of 4 KiB: 4096"),
-        (format!("create {path} --size 0 --ftl page"), "4096 would be right"),
+        (
+            format!("create {path} --size 1000 --ftl page"),
+            "1000 bytes are not a whole number of pages of 4 KiB; use 4096",
+        ),
+        (format!("create {path} --size 0 --ftl page"), "use 4096"),
         (format!("create {path} --size 1MiB --ftl none"), "none"),
         (format!("create {path} --size 1MiB --ftl page --ratio 1"), "between 0 and 1"),
         (format!("create {path} --size 1MiB --ftl page --cache 1KiB"), "--cache"),
@@ -81,8 +84,8 @@ fn wrong_usage_and_files_that_are_no_images_are_refused_in_a_line() {
         (format!("create {path} --size 16000000TiB --ftl page"), "page numbers have 32 bits"),
         ("create /nonexistent/a.img --size 64MiB --ftl page".to_string(), "/nonexistent/a.img: making the image"),
         ("check /nonexistent".to_string(), "/nonexistent: opening the image"),
-        ("check /dev/null".to_string(), "/dev/null: this is no drive image"),
-        (format!("inspect {}/Cargo.toml", env!("CARGO_MANIFEST_DIR")), "this is no drive image"),
+        ("check /dev/null".to_string(), "/dev/null: this is not a drive image"),
+        (format!("inspect {}/Cargo.toml", env!("CARGO_MANIFEST_DIR")), "this is not a drive image"),
         (format!("check {path}"), "refused.img: opening the image"),
     ];
     for (line, says) in cases {
@@ -93,7 +96,7 @@ fn wrong_usage_and_files_that_are_no_images_are_refused_in_a_line() {
     let made = fresh("there.img");
     prints(&format!("create {} --size 256KiB --ftl page {SMALL}", made.display()));
     let again = refused(&format!("create {} --size 256KiB --ftl page {SMALL}", made.display()));
-    assert!(again.contains("is there already"), "{again}");
+    assert!(again.contains("the file exists already"), "{again}");
     // Of a `create` that was stopped nothing stays in the way of the next.
     let stopped = fresh("stopped.img");
     let making = PathBuf::from(format!("{}.making", stopped.display()));
@@ -106,7 +109,7 @@ fn wrong_usage_and_files_that_are_no_images_are_refused_in_a_line() {
     }
     // And nothing of somebody else's is taken away.
     std::fs::write(&making, b"my own notes").unwrap();
-    assert!(refused(&create).contains("stopped.img.making: a file is there already"));
+    assert!(refused(&create).contains("stopped.img.making: the file exists already"));
     assert!(!stopped.exists() && std::fs::read(&making).unwrap() == b"my own notes");
     std::fs::remove_file(&making).unwrap();
 }
@@ -118,7 +121,7 @@ fn a_size_that_is_too_small_is_refused_with_the_smallest_that_fits() {
         let create = |size: &str| format!("create {} --size {size} --ftl {ftl} {SMALL}", path.display());
         let said = refused(&create("4KiB"));
         let (_, least) = said.split_once("at least ").unwrap_or_else(|| panic!("{said}"));
-        let (least, _) = least.split_once(" would be right").unwrap();
+        let least = least.trim_end().split(',').next().unwrap();
         let (number, unit) = least.split_once(' ').unwrap();
         let bytes = number.parse::<u64>().unwrap() * if unit == "MiB" { 1 << 20 } else { 1 << 10 };
         // A block less is too small as well.
@@ -140,5 +143,5 @@ fn an_image_that_somebody_works_on_is_not_looked_at() {
     drop(nand);
     // The process has died: there is something to undo, and nothing is wrong.
     let checked = prints(&format!("check {}", path.display()));
-    assert!(checked.contains("not closed in good order") && checked.contains("nothing is wrong"), "{checked}");
+    assert!(checked.contains("not closed cleanly") && checked.contains("nothing is wrong"), "{checked}");
 }

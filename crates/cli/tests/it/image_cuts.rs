@@ -21,7 +21,7 @@ struct Kept(Arc<Mutex<(Vec<String>, Option<u8>)>>);
 
 impl Kept {
     fn cuts(&self) -> usize {
-        self.0.lock().unwrap().0.iter().filter(|line| line.contains("and is back")).count()
+        self.0.lock().unwrap().0.iter().filter(|line| line.contains("and the drive mounted again")).count()
     }
 
     fn ended(&self) -> bool {

@@ -178,15 +178,18 @@ fn a_trace_is_compressed_if_its_name_says_so() {
 #[test]
 fn what_was_set_is_shown() {
     let set = "--set mapping=paged --set mapping.cache=64";
-    let here = "page here has mapping paged(lazy, cache=64) for ram-table, power nothing for scan\n";
+    let here = "page here has mapping paged(lazy, cache=64) instead of ram-table, power nothing instead of scan\n";
     let text = prints(&format!("run --ftl page {SMALL} {set}"));
     assert!(text.contains(here), "{text}");
     assert!(text.starts_with("page: paged(lazy, cache=64), ram-bitmap, greedy, one-stream, metadata collected, power"));
     let text = prints(&format!("compare --ftl page,geckoftl {SMALL} --set metadata=left"));
-    assert!(text.contains("* page here has metadata left for collected\n") && text.contains(" page* "), "{text}");
+    assert!(
+        text.contains("* page here has metadata left instead of collected\n") && text.contains(" page* "),
+        "{text}"
+    );
     assert!(!text.contains("geckoftl*"), "what is set to what it was is no change: {text}");
     let text = prints("crash --ftl page --writes 20 --cuts 3 --set victim=fifo");
-    assert!(text.contains("page here has victim fifo for greedy\n"), "{text}");
+    assert!(text.contains("page here has victim fifo instead of greedy\n"), "{text}");
     let last = json(&format!("run --ftl page {SMALL} {set} --json"));
     assert_eq!(last["composition"]["power"], "nothing", "what the parts cannot do is not recorded");
 }
@@ -198,7 +201,7 @@ fn a_parameter_is_set_for_those_that_have_it_and_the_others_are_named() {
     let text = prints(&line).replace('\n', " ");
     assert!(text.contains("gecko.size-ratio is not set for page, dftl: only the validity part gecko has it"), "{text}");
     assert!(
-        text.contains("geckoftl here has validity gecko(T=4, multi-way) for gecko(T=2, multi-way), victim"),
+        text.contains("geckoftl here has validity gecko(T=4, multi-way) instead of gecko(T=2, multi-way), victim"),
         "{text}"
     );
     assert!(!text.contains("victim.d is not set"), "{text}");
@@ -231,9 +234,7 @@ fn a_crash_table_says_where_the_cuts_were() {
     assert!(text.contains("page: cut at 9 of 2,332 programs and erases, "), "{text}");
     assert!(text.contains("before the workload, while the drive is filled and overwritten"), "{text}");
     assert!(
-        text.contains(
-            "its cuts are announced, and its recoveries, which write only where metadata have decayed, are not cut"
-        ),
+        text.contains("the battery lets requests finish before a cut; recoveries with a battery are not cut"),
         "{text}"
     );
 }
@@ -425,7 +426,7 @@ fn an_oracle_is_called_one_and_wins_nothing() {
     let shape = "--workload hotcold:90/10 --capacity 64MiB --pages-per-block 32";
     let text = prints(&format!("compare --ftl page,pl-greedy,oracle,static-quota {shape}"));
     assert!(text.contains(" oracle (oracle) ") && text.contains(" static-quota (oracle) "), "{text}");
-    assert!(text.contains("which no real FTL knows"), "{text}");
+    assert!(text.contains("which no real FTL has"), "{text}");
     assert!(!text.contains("oracle wins") && !text.contains("quota wins"), "{text}");
     let text = prints(&format!("compare --ftl page,oracle {shape}"));
     assert!(text.contains("page alone: nothing to compare it with but oracles."), "{text}");
@@ -466,13 +467,13 @@ fn a_soak_that_is_told_to_stop_says_how_far_it_is_and_goes_on_from_there() {
     }
     let other = soak("1000000000").output().unwrap();
     let error = String::from_utf8_lossy(&other.stderr).into_owned();
-    assert_eq!((other.status.code(), error.contains("another soak writes it")), (Some(2), true), "{error}");
+    assert_eq!((other.status.code(), error.contains("another soak is writing it")), (Some(2), true), "{error}");
 
     let pid = running.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let out = running.wait_with_output().unwrap();
     let error = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert_eq!((out.status.code(), error.contains("the same command goes on")), (Some(1), true), "{error}");
+    assert_eq!((out.status.code(), error.contains("the same command continues")), (Some(1), true), "{error}");
     let cycles = cycles_of(&out);
     assert!(cycles > 0);
     let out = soak(&(cycles + 100).to_string()).output().unwrap();

@@ -282,7 +282,7 @@ fn a_port_that_somebody_has_is_said_in_one_line() {
     // An address that others can reach is taken with a warning. Nobody has this one, so nothing is served.
     let (code, error) = serve("192.0.2.1:80".into());
     assert_eq!((code, error.lines().count()), (Some(2), 2), "{error}");
-    assert!(error.contains("warning: whoever reaches 192.0.2.1 can see"), "{error}");
+    assert!(error.contains("warning: every host that reaches 192.0.2.1 can see"), "{error}");
 }
 
 /// A line of `/proc/ID/status`.

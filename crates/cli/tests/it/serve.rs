@@ -200,7 +200,7 @@ fn what_was_asked_is_recorded_and_can_be_replayed() {
         // Nothing is written over.
         let serve = format!("serve {SMALL} --socket {} --record {}", folder.file("s").display(), path.display());
         let error = refused_with(2, &words(&serve));
-        assert!(error.contains("is there already"), "{error}");
+        assert!(error.contains("the file exists already"), "{error}");
     }
 }
 
@@ -277,7 +277,7 @@ fn clients_that_come_back_after_a_cut_find_what_was_acknowledged() {
         server.terminate();
         let (status, error, _) = server.ended();
         assert_eq!(status.code(), Some(0), "{ftl}: {error}");
-        assert!(error.matches("the power was cut, and is back").count() >= 12, "{ftl}: {error}");
+        assert!(error.matches("the power was cut and the drive mounted again").count() >= 12, "{ftl}: {error}");
     }
 }
 
@@ -330,7 +330,7 @@ fn the_plug_is_pulled_by_hand() {
     let (status, error, folder) = server.ended();
     assert_eq!(status.code(), Some(3), "{error}");
     let error = refused_with(1, &words(&format!("plug {} status", folder.file("control").display())));
-    assert!(error.contains("nobody answers"), "{error}");
+    assert!(error.contains("no server answers"), "{error}");
 }
 
 #[test]
@@ -393,7 +393,7 @@ fn a_socket_is_replaced_only_if_nobody_listens() {
     {
         let _listening = UnixListener::bind(&socket).unwrap();
         let error = refused_with(2, &words(&serve));
-        assert!(error.contains("somebody serves there already"), "{error}");
+        assert!(error.contains("another server uses this socket"), "{error}");
         assert!(socket.exists());
     }
     // A program that another test was just starting may have the listener for a moment still.
@@ -407,7 +407,7 @@ fn a_socket_is_replaced_only_if_nobody_listens() {
     let folder = server.stop();
     fs::write(&socket, "something else").unwrap();
     let error = refused_with(2, &words(&serve));
-    assert!(error.contains("no socket"), "{error}");
+    assert!(error.contains("not a socket"), "{error}");
     assert_eq!(fs::read(&socket).unwrap(), b"something else");
     drop(folder);
 }
@@ -445,7 +445,7 @@ fn what_cannot_be_served_is_refused_with_what_would_be_right() {
         (format!("serve --memory 64MiB --cache 1KiB --socket {socket}"), "--cache"),
         (format!("serve --memory 64MiB --cut-after x --socket {socket}"), "1000:SEED"),
         (format!("serve --memory 64MiB --cut-every 5 --socket {socket}"), "LEAST..MOST:SEED"),
-        (format!("serve --memory 64MiB --cut-every 5..4:1 --socket {socket}"), "comes last"),
+        (format!("serve --memory 64MiB --cut-every 5..4:1 --socket {socket}"), "use 4..5"),
         (format!("serve --memory 64MiB --faults rust --socket {socket}"), "torn-seen"),
         (format!("serve --memory 64MiB --realtime 0 --socket {socket}"), "scale of time"),
         (format!("serve --memory 64MiB --address 0.0.0.0 --socket {socket}"), "--address"),
@@ -453,7 +453,7 @@ fn what_cannot_be_served_is_refused_with_what_would_be_right() {
         (format!("serve --memory 64MiB --socket {socket}{}", "x".repeat(200)), "too long"),
         ("serve --memory 900TiB".to_string(), "must be from"),
         (format!("serve image.img --ratio 0.5 --socket {socket}"), "cannot be used with"),
-        (format!("serve --memory 64MiB --control {socket} --socket {socket}"), "one socket"),
+        (format!("serve --memory 64MiB --control {socket} --socket {socket}"), "the same socket"),
         (format!("serve /nonexistent/image.img --socket {socket}"), "/nonexistent/image.img: opening the image"),
     ] {
         let error = refused_with(2, &words(&line));

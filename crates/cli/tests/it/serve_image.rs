@@ -278,7 +278,7 @@ fn what_was_acknowledged_before_a_cut_is_there_when_the_power_is_back() {
         server.terminate();
         let (status, error, folder) = server.ended();
         assert_eq!(status.code(), Some(0), "{ftl}: {error}");
-        let cuts = error.matches("the power was cut, and is back").count();
+        let cuts = error.matches("the power was cut and the drive mounted again").count();
         assert!(cuts >= rounds as usize, "{ftl}: {error}");
         is_in_order(&image);
         println!("{ftl}: {cuts} cuts, {said} requests");
@@ -316,7 +316,7 @@ fn drives_that_a_kill_would_end_are_not_kept_in_files_and_what_is_no_image_is_re
     made(&folder, "dftl");
     for (line, what) in [
         (format!("serve /nonexistent --socket {socket}"), "/nonexistent: opening the image"),
-        (format!("serve /dev/null --socket {socket}"), "no drive image"),
+        (format!("serve /dev/null --socket {socket}"), "not a drive image"),
         (format!("serve {} --realtime 1 --socket {socket}", image.display()), "cannot be used with"),
         (format!("serve {} --durability hope --socket {socket}", image.display()), "flush, process"),
         (format!("serve --memory 64MiB --durability flush --socket {socket}"), "cannot be used with"),

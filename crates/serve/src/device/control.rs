@@ -1,10 +1,10 @@
-//! A hand at the plug from outside: a socket of the machine that takes one line and answers with one.
+//! The control socket of a server: it takes one line and answers with one.
 //!
 //! ```text
-//! cut [after N]      the power fails now, or after N programs and erases, and the server ends
-//! cycle [after N]    the same, and it comes back
-//! never              no cut is to come any more
-//! status             how the drive does
+//! cut [after N]      cut the power now, or after N programs and erases; the server ends
+//! cycle [after N]    the same, but the drive mounts again
+//! never              cancel all cuts that are planned
+//! status             print the state of the drive
 //! ```
 
 use super::Served;
@@ -36,7 +36,7 @@ pub fn listen(listener: &UnixListener, served: &Served) {
             }
             let Ok(client) = client else { continue };
             if clients.fetch_add(1, Ordering::Relaxed) >= CLIENTS_MAX {
-                let _ = writeln!(&client, "error: {CLIENTS_MAX} others are asking; try again");
+                let _ = writeln!(&client, "error: {CLIENTS_MAX} other clients are connected; try again");
                 clients.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
@@ -98,7 +98,7 @@ fn answer(mut client: &UnixStream, served: &Served) -> io::Result<()> {
         Ok(Command::Status) => served.status(),
         Ok(Command::Never) => {
             served.stay_on();
-            "ok: no cut is to come".to_string()
+            "ok: planned cuts are cancelled".to_string()
         }
         Ok(Command::Cut { after: None, comes_back }) => {
             // If the process ends with it, there is no time to answer later.
@@ -126,7 +126,7 @@ enum Command {
 impl Command {
     fn read(line: &str) -> Result<Self, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let wrong = "cut, cut after N, cycle, cycle after N, never or status would be right";
+        let wrong = "this is not a command; use cut, cut after N, cycle, cycle after N, never or status";
         match words[..] {
             ["never"] => Ok(Self::Never),
             ["status"] => Ok(Self::Status),

@@ -33,9 +33,8 @@ impl FromStr for CutPlan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!("'{}' is no plan of cuts: 1000, 1000:SEED or 100..5000:SEED would be right", text.escape_debug())
-        };
+        let wrong =
+            || format!("'{}' is not a plan of cuts; use 1000, 1000:SEED or 100..5000:SEED", text.escape_debug());
         let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
         let (when, seed) = match text.split_once(':') {
             Some((when, seed)) => (when, Some(number(seed)?)),
@@ -46,7 +45,7 @@ impl FromStr for CutPlan {
             Some((least, most)) => {
                 let (least, most) = (number(least)?, number(most.strip_prefix('=').unwrap_or(most))?);
                 if least > most {
-                    return Err(format!("{least}..{most}: the larger number comes last"));
+                    return Err(format!("{least}..{most} is an empty range; use {most}..{least}"));
                 }
                 Ok(Self::Every { least, most, seed: seed.ok_or_else(wrong)? })
             }
@@ -97,7 +96,7 @@ impl FromStr for Faults {
                 known.sort_unstable();
                 known.dedup();
                 return Err(format!(
-                    "'{}' is nothing that a power cut does; it does {}",
+                    "'{}' is not a fault that a power cut causes; use {}",
                     name.escape_debug(),
                     known.join(", ")
                 ));

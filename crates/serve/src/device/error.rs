@@ -25,7 +25,7 @@ impl fmt::Display for Off {
         match self {
             Self::Cut(None) => f.write_str("the power was cut"),
             Self::Cut(Some(battery)) => write!(f, "the power was cut, and the battery did not suffice: {battery}"),
-            Self::Panicked(text) => write!(f, "the FTL has panicked, which is a defect of it: {text}"),
+            Self::Panicked(text) => write!(f, "the FTL panicked, which is a bug in it: {text}"),
             Self::Failed(what) => f.write_str(what),
             Self::Closed => f.write_str("the drive is closed"),
         }
@@ -36,7 +36,7 @@ impl fmt::Display for Off {
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// Past the end of the device.
-    #[error("bytes {offset} to {end} of a device of {size_bytes}")]
+    #[error("bytes {offset} to {end} are outside of the device, which has {size_bytes} bytes")]
     OutOfRange {
         /// First requested byte.
         offset: u64,
@@ -46,7 +46,7 @@ pub enum DeviceError {
         size_bytes: u64,
     },
     /// The flash does not give back a page that the request touches.
-    #[error("logical page {page} cannot be read; a write of the whole page mends it")]
+    #[error("logical page {page} cannot be read; write the whole page to repair it")]
     Unreadable {
         /// The first such page.
         page: u32,
@@ -54,11 +54,16 @@ pub enum DeviceError {
     /// The FTL refuses.
     #[error(transparent)]
     Ftl(#[from] FtlError),
+<<<<<<< HEAD
     /// The storage under the flash (a file) could not be made safe.
     #[error("the flash could not be made safe: {0}")]
+=======
+    /// What is below the flash (a file) could not be made safe.
+    #[error("the file of the flash could not be made durable: {0}")]
+>>>>>>> prose-help
     Sync(#[source] io::Error),
     /// Zeroes were to be had quickly, and these would have to be written.
-    #[error("these zeroes would have to be written, which is not fast")]
+    #[error("these zeroes cannot be set fast: pages would have to be written")]
     NotFast,
     /// The device is off, and stays so.
     #[error("{0}")]

@@ -159,10 +159,10 @@ impl ImageDrive {
     /// [`OpenError::Input`]: it survives no power cut, or is an oracle.
     pub fn may_be(ftl: &str, composition: &Composition) -> Result<(), OpenError> {
         if let Some(why) = composition.why_oracle() {
-            return Err(OpenError::Input(format!("{ftl} keeps nobody's data: {why}")));
+            return Err(OpenError::Input(format!("{ftl} cannot be kept in an image: {why}")));
         }
         composition.why_not_survivable().map_or(Ok(()), |why| {
-            Err(OpenError::Input(format!("{ftl} does not survive power cuts, so it is not kept in a file: {why}")))
+            Err(OpenError::Input(format!("{ftl} does not survive power cuts, so it cannot be kept in an image: {why}")))
         })
     }
 
@@ -196,9 +196,9 @@ impl ImageDrive {
                 let about = about + beyond_its_bound(&report);
                 Ok(Opened { flash, ftl, name, battery, ready: report.done, about })
             }
-            (Ok(Err(error)), None) => failed(&format_args!("{} does not come up: {error}", config.name)),
+            (Ok(Err(error)), None) => failed(&format_args!("{} does not mount: {error}", config.name)),
             (Err(_), None) => {
-                failed(&format_args!("{} does not come up: it has panicked, which is a defect of it", config.name))
+                failed(&format_args!("{} does not mount: the FTL panicked, which is a bug in it", config.name))
             }
         }
     }
@@ -207,14 +207,14 @@ impl ImageDrive {
         let config = nand.config();
         let host = u64::from(config.logical_pages) * u64::from(nand.geometry().page_bytes());
         let end = match nand.rolled_back() {
-            None => "closed in good order".to_string(),
+            None => "closed cleanly".to_string(),
             Some(back) => format!(
-                "not closed in good order: {} operations since the last header count, {} are undone",
+                "not closed cleanly: of the operations since the last header, {} are kept and {} undone",
                 back.kept, back.undone
             ),
         };
         let battery = match config.composition.has_battery() {
-            true => "; its battery hears of cuts, and not of a server that is killed",
+            true => "; its battery covers power cuts, but not a killed server",
             false => "",
         };
         format!(

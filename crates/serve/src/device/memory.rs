@@ -156,7 +156,7 @@ impl MemoryDrive {
     ) -> Opened<MemoryFlash> {
         let bytes = |pages: u64| show_bytes(pages * u64::from(self.geometry.page_bytes()));
         let about = format!(
-            "{}, {} on {} of flash in memory: what is written is gone when this ends",
+            "{}, {} on {} of flash in memory: its data are lost when the server ends",
             self.config.name,
             bytes(self.config.logical_pages.into()),
             bytes(self.geometry.pages())

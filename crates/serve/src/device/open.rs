@@ -23,7 +23,7 @@ pub struct Opened<N> {
 
 /// The message where a recovery came to more than its FTL states, which is a defect of the FTL.
 pub(crate) fn beyond_its_bound(report: &RecoveryReport) -> &'static str {
-    if report.is_within_bound() { "" } else { "; its recovery came to more than its bound" }
+    if report.is_within_bound() { "" } else { "; its recovery exceeded its bound" }
 }
 
 /// Why a drive does not mount.

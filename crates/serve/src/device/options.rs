@@ -52,13 +52,16 @@ impl MemoryOptions {
         let settings: Vec<(&str, &str)> = self.settings.iter().map(|(key, value)| (&**key, &**value)).collect();
         composition.set_all(&settings).map_err(|error| wrong(&error))?;
         if let Some(why) = composition.why_oracle() {
-            return Err(OpenError::Input(format!("{} keeps nobody's data: {why}", self.ftl)));
+            return Err(OpenError::Input(format!("{} cannot be served: {why}", self.ftl)));
         }
         let capacity = self.shape.capacity_bytes.unwrap_or_default();
         let geometry = self.shape.geometry(capacity).map_err(|error| wrong(&error))?;
         let logical_pages = self.shape.logical_pages(&geometry);
         if logical_pages == 0 {
-            return Err(OpenError::Input(format!("ratio {} leaves not one logical page", self.shape.ratio)));
+            return Err(OpenError::Input(format!(
+                "ratio {} leaves no logical page; use a larger ratio",
+                self.shape.ratio
+            )));
         }
         composition.check_on(&geometry, logical_pages).map_err(|error| wrong(&error))?;
         let timing = Timing::preset(&self.timing).ok_or_else(|| {
@@ -126,7 +129,7 @@ impl Options {
         match key {
             "image" => match &self.backing {
                 None => self.backing = Some(Backing::Image(value.into())),
-                Some(_) => return Err("image=FILE and memory=BYTES exclude each other".into()),
+                Some(_) => return Err("image=FILE and memory=BYTES exclude each other; use one of them".into()),
             },
             "memory" => match &self.backing {
                 None => {
@@ -134,18 +137,18 @@ impl Options {
                     memory.shape.capacity_bytes = Some(read(key, value)?);
                     self.backing = Some(Backing::Memory(memory));
                 }
-                Some(_) => return Err("image=FILE and memory=BYTES exclude each other".into()),
+                Some(_) => return Err("image=FILE and memory=BYTES exclude each other; use one of them".into()),
             },
             "durability" => match &self.backing {
                 Some(Backing::Image(_)) => self.durability = value.parse()?,
-                _ => return Err("durability= is about an image; image=FILE in front of it would be right".into()),
+                _ => return Err("durability= is for an image; put image=FILE before it".into()),
             },
             "record" => self.record = Some(value.into()),
             "control" => self.control = Some(value.into()),
             "socket" => self.socket = Some(value.into()),
             "uri" => self.uri = Some(value.into()),
             "http" => {
-                let wrong = |_| format!("http={}: ADDRESS:PORT would be right", value.escape_debug());
+                let wrong = |_| format!("http={} is not an address; use ADDRESS:PORT", value.escape_debug());
                 self.http = Some(value.parse().map_err(wrong)?);
             }
             "cuts" => self.serving.cuts = Some(value.parse()?),
@@ -163,7 +166,7 @@ impl Options {
             return Err(format!("unknown parameter '{}'", key.escape_debug()));
         }
         let Some(Backing::Memory(memory)) = &mut self.backing else {
-            return Err(format!("{key}= is about a drive in memory; memory=BYTES in front of it would be right"));
+            return Err(format!("{key}= is for a drive in memory; put memory=BYTES before it"));
         };
         let MemoryOptions { shape, ftl, timing, seed, settings } = memory;
         match key {
@@ -176,7 +179,7 @@ impl Options {
             "timing" => *timing = value.into(),
             "seed" => *seed = read(key, value)?,
             _ => {
-                let (name, value) = value.split_once('=').ok_or("set=PARAMETER=VALUE would be right")?;
+                let (name, value) = value.split_once('=').ok_or("set= has no value; use set=PARAMETER=VALUE")?;
                 settings.push((name.into(), value.into()));
             }
         }
@@ -233,7 +236,7 @@ impl Options {
 }
 
 fn read<T: FromStr>(key: &str, value: &str) -> Result<T, String> {
-    value.parse().map_err(|_| format!("{key}={}: a number would be right", value.escape_debug()))
+    value.parse().map_err(|_| format!("{key}={} is not a number; use one", value.escape_debug()))
 }
 
 /// Real over simulated time.
@@ -244,7 +247,7 @@ pub fn scale(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(scale) if (1e-6..=1e6).contains(&scale) => Ok(scale),
         _ => Err(format!(
-            "'{}' is no scale of time: 1 for the flash's own pace, 0.1 for a tenth of its times would be right",
+            "'{}' is not a scale of time; use 1 for the times of the flash, or 0.1 for a tenth of them",
             text.escape_debug()
         )),
     }

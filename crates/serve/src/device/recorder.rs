@@ -78,7 +78,7 @@ impl Recorder {
     pub fn create(path: &Path, log: impl Fn(&str) + Send + 'static) -> Result<Self, OpenError> {
         let wrong = |error: &dyn std::fmt::Display| OpenError::Input(format!("{}: {error}", path.display()));
         let file = File::create_new(path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => wrong(&"is there already; the name of a new file would be right"),
+            io::ErrorKind::AlreadyExists => wrong(&"the file exists already; use a new name"),
             _ => wrong(&error),
         })?;
         let pieces = Pieces { file, compression: Compression::of(path), piece: Vec::with_capacity(PIECE_BYTES + 256) };

@@ -320,7 +320,7 @@ impl Served {
                     }
                     Ok(false) => break,
                     Err(error) => {
-                        self.host.log(&format!("in the background: {error}"));
+                        self.host.log(&format!("background work failed: {error}"));
                         break;
                     }
                 }
@@ -339,7 +339,7 @@ impl Served {
         locked.disk.stay_on();
         let mut done = true;
         if let Err(error) = locked.disk.close(at) {
-            self.host.log(&format!("the drive was not closed in good order: {error}"));
+            self.host.log(&format!("the drive was not closed cleanly: {error}"));
             done = false;
         }
         self.finish_recording(&mut locked) && done
@@ -419,7 +419,7 @@ impl Served {
                 locked.counts.failed += u64::from(!matches!(error, DeviceError::NotFast));
                 drop(locked);
                 if !matches!(error, DeviceError::NotFast) {
-                    self.host.log(&format!("a request fails: {error}"));
+                    self.host.log(&format!("a request failed: {error}"));
                 }
                 Err(error)
             }
@@ -445,14 +445,14 @@ impl Served {
         locked.life += 1;
         match locked.disk.power_on() {
             Ok((ready, about)) => {
-                self.host.log(&format!("{off}, and is back: {about}"));
+                self.host.log(&format!("{off} and the drive mounted again: {about}"));
                 locked.clock = Clock::new(ready, locked.clock.scale);
                 locked.arm_next();
                 self.state.set(State::Serving);
             }
             Err(error) => {
                 self.state.set(State::Off);
-                self.host.log(&format!("{off}, and the drive does not come up again: {error}"));
+                self.host.log(&format!("{off} and the drive does not mount: {error}"));
                 locked.ended = true;
                 self.finish_recording(locked);
                 self.host.exit(EXIT_FAILED);

@@ -139,7 +139,7 @@ impl<S: Storage> ImageNand<S> {
             if self.storage.read_at(self.layout.mark_at(block.0), &mut mark).is_err()
                 || mark != [0; MARK_BYTES] && mark != mark_of(block.0)
             {
-                found(format!("the mark of {block} is none: it counts as bad"));
+                found(format!("the bad-block mark of {block} is damaged; the block counts as bad"));
             }
             if self.look_at(block).is_none() {
                 found(format!("the records of {block} cannot be read"));

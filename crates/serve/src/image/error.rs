@@ -16,16 +16,16 @@ pub enum ImageError {
         source: io::Error,
     },
     /// An image was to be made where there is a file.
-    #[error("a file is there already; a new name would be right")]
+    #[error("the file exists already; use a new name")]
     Exists,
     /// Another process has it open.
-    #[error("the image is in use by another process")]
+    #[error("the image is in use by another process; end that process first")]
     Locked,
     /// It does not begin as an image does.
-    #[error("this is no drive image")]
+    #[error("this is not a drive image; `phelsuma create` makes one")]
     NotAnImage,
     /// It was written by another version of the format.
-    #[error("an image of format {found}; this program reads format {expected}")]
+    #[error("the image has format {found}; this program reads only format {expected}")]
     OtherVersion {
         /// The version found.
         found: u32,
@@ -36,7 +36,7 @@ pub enum ImageError {
     #[error("neither copy of the image's header can be read")]
     Header,
     /// The header says something that cannot be.
-    #[error("the image's header says what cannot be: {0}")]
+    #[error("the image's header is not valid: {0}")]
     Absurd(String),
     /// The file has another length than its header says.
     #[error("the image is {found} bytes long and should be {expected}: {}", why(*found, *expected))]
@@ -50,13 +50,13 @@ pub enum ImageError {
     #[error("the image is damaged: {0}")]
     Damaged(String),
     /// The description of the FTL is too long for the header.
-    #[error("the FTL's name and parameters take {0} bytes; the header has room for fewer")]
+    #[error("the FTL's name and parameters take {0} bytes, which is more than the header has room for")]
     TooLong(usize),
 }
 
 /// Why a file may have another length than it should.
 fn why(found: u64, expected: u64) -> &'static str {
-    if found < expected { "it was truncated, or not copied in full" } else { "something was written behind its end" }
+    if found < expected { "it was truncated, or not copied in full" } else { "data were appended to it" }
 }
 
 impl ImageError {

@@ -138,13 +138,13 @@ fn fields(bytes: &[u8; HEADER_BYTES]) -> Result<Header, ImageError> {
     }
     let (sequence, synced) = (u64_at(bytes, 16), u64_at(bytes, 24));
     if sequence > NUMBER_MAX || synced > NUMBER_MAX {
-        return Err(ImageError::Absurd("its numbers are used up".to_string()));
+        return Err(ImageError::Absurd("its operation numbers are used up".to_string()));
     }
     let len = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     let (name_end, end) = (TEXT_AT + len(72), TEXT_AT + len(72) + len(74));
     let text = |range: core::ops::Range<usize>| {
         let text = bytes.get(range).filter(|_| end <= CRC_AT).map(core::str::from_utf8);
-        text.and_then(Result::ok).ok_or_else(|| ImageError::Absurd("its texts are none".to_string()))
+        text.and_then(Result::ok).ok_or_else(|| ImageError::Absurd("its texts are not UTF-8 or too long".to_string()))
     };
     let (name, settings) = (text(TEXT_AT..name_end)?, text(name_end..end)?);
     let composition = parts::from_text(settings).map_err(|error| ImageError::Absurd(error.to_string()))?;
@@ -193,7 +193,7 @@ mod tests {
         let mut later = header(1).encode().unwrap();
         later[8] = 2;
         let error = Header::newest([&zeros, &later]).unwrap_err();
-        assert_eq!(error.to_string(), "an image of format 2; this program reads format 1");
+        assert_eq!(error.to_string(), "the image has format 2; this program reads only format 1");
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         assert!(with(36, 513).contains("power of two"));
         assert!(with(44, u32::MAX).contains("blocks"));
         assert!(with(60, 513).contains("513 logical pages"));
-        assert!(with(28, u32::MAX).contains("numbers are used up"));
+        assert!(with(28, u32::MAX).contains("operation numbers are used up"));
         assert!(with(72, 0xffff_ffff).contains("texts"));
     }
 }

@@ -252,7 +252,7 @@ impl<S: Storage> ImageNand<S> {
         for (block, state) in (0..).zip(&mut self.blocks) {
             if state.slot == u32::MAX {
                 if slots.get(block as usize) != Some(&Read::Blank) {
-                    return Err(ImageError::Damaged(format!("it is not known where block {block} stands")));
+                    return Err(ImageError::Damaged(format!("no slot holds block {block}")));
                 }
                 state.slot = block;
             }

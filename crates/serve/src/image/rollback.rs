@@ -92,7 +92,7 @@ impl<S: Storage> Rolling<'_, S> {
             }
         }
         if torn_slots > 1 {
-            let text = format!("{torn_slots} records of slots cannot be read, and one at the most was being written");
+            let text = format!("{torn_slots} records of slots cannot be read, but at most one was being written");
             return Err(ImageError::Damaged(text));
         }
         let mut run = vec![0; self.layout.run_bytes()];
@@ -183,7 +183,7 @@ impl<S: Storage> Rolling<'_, S> {
                 self.layout.slot_at(found.slot)
             }
         };
-        self.storage.write_at(at, &BLANK).map_err(ImageError::io("undoing what a crash has left"))
+        self.storage.write_at(at, &BLANK).map_err(ImageError::io("undoing operations after a crash"))
     }
 
     fn in_run(&self, run: &[u8], slot: u32, index: u32) -> Read<PageRecord> {

@@ -107,8 +107,8 @@ fn what_is_wrong_with_a_file_is_said_in_a_line() {
             }
         }
     };
-    assert_eq!(said(b""), "this is no drive image");
-    assert_eq!(said(&vec![0; good.len()]), "this is no drive image");
+    assert_eq!(said(b""), "this is not a drive image; `phelsuma create` makes one");
+    assert_eq!(said(&vec![0; good.len()]), "this is not a drive image; `phelsuma create` makes one");
     assert!(said(&good[..good.len() - 1]).contains("truncated"));
     assert!(said(&good[..20_000]).contains("truncated"));
     let with = |changes: &[(usize, u8)]| {
@@ -116,7 +116,7 @@ fn what_is_wrong_with_a_file_is_said_in_a_line() {
         changes.iter().for_each(|(at, value)| bytes[*at] = *value);
         bytes
     };
-    assert!(said(&with(&[(8, 9), (4096 + 8, 9)])).contains("an image of format 9"));
+    assert!(said(&with(&[(8, 9), (4096 + 8, 9)])).contains("the image has format 9"));
     assert!(said(&with(&[(100, 9), (4096 + 100, 9)])).contains("neither copy"));
     // The record of a slot, in an image that was closed in good order: the first area behind the marks of bad blocks.
     let record = 8192 + 4096 + 9 * 64;

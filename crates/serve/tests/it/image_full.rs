@@ -200,7 +200,7 @@ fn a_full_disk_at_the_end_is_no_good_end() {
         disk.room.store(0, Ordering::Relaxed);
         assert!(!served.close());
         let lines = host.0.lock().unwrap().0.clone();
-        assert!(lines[0].contains("No space left") && lines[0].contains("not closed in good order"), "{lines:?}");
+        assert!(lines[0].contains("No space left") && lines[0].contains("not closed cleanly"), "{lines:?}");
         disk.room.store(i64::MAX, Ordering::Relaxed);
         let served = Served::open(disk, &Serving::default(), Box::new(host)).unwrap();
         let (connection, mut buf) = (served.connect(), vec![0; PAGE]);

@@ -97,7 +97,7 @@ impl Server {
         loop {
             match lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
                 Ok(line) if line.starts_with("nbd") => return Self { uri: line, lines, child, error, folder },
-                Ok(line) => assert!(!line.contains("more than its bound"), "{options}: {line}"),
+                Ok(line) => assert!(!line.contains("exceeded its bound"), "{options}: {line}"),
                 Err(_) => {
                     let _ = child.kill();
                     panic!("{options}: it does not serve: {}", error.join().unwrap());
@@ -131,7 +131,7 @@ impl Server {
     pub(crate) fn ended(mut self) -> (ExitStatus, String, Folder) {
         let status = wait(&mut self.child, "the server");
         let error = std::mem::replace(&mut self.error, spawn(String::new)).join().unwrap();
-        assert!(!error.contains("more than its bound"), "{error}");
+        assert!(!error.contains("exceeded its bound"), "{error}");
         let folder = std::mem::replace(&mut self.folder, Folder(PathBuf::from("/nonexistent")));
         (status, error, folder)
     }
@@ -243,6 +243,6 @@ pub(crate) fn made(folder: &Folder, ftl: &str) -> PathBuf {
 /// `check` finds nothing; the drive was stopped in good order.
 pub(crate) fn is_in_order(image: &Path) {
     let said = prints(&format!("check {}", image.display()));
-    assert!(said.contains("nothing is wrong") && said.contains("closed in good order"), "{said}");
-    assert!(!said.contains("not closed in good order"), "{said}");
+    assert!(said.contains("nothing is wrong") && said.contains("closed cleanly"), "{said}");
+    assert!(!said.contains("not closed cleanly"), "{said}");
 }
