@@ -54,13 +54,8 @@ pub enum DeviceError {
     /// The FTL refuses.
     #[error(transparent)]
     Ftl(#[from] FtlError),
-<<<<<<< HEAD
-    /// The storage under the flash (a file) could not be made safe.
-    #[error("the flash could not be made safe: {0}")]
-=======
     /// What is below the flash (a file) could not be made safe.
     #[error("the file of the flash could not be made durable: {0}")]
->>>>>>> prose-help
     Sync(#[source] io::Error),
     /// Zeroes were to be had quickly, and these would have to be written.
     #[error("these zeroes cannot be set fast: pages would have to be written")]
