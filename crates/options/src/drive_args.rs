@@ -207,7 +207,7 @@ impl DriveArgs {
                     Some(requests) => TraceOrigin::Memory(requests.clone()),
                     None => {
                         paths.iter().try_for_each(|path| check_readable_twice(path))?;
-                        TraceOrigin::Files { paths: paths.to_vec(), options: self.format.open_options() }
+                        TraceOrigin::Files { paths: paths.to_vec(), options: self.format.open_options()? }
                     }
                 };
                 Ok(Input::Trace {

@@ -3,8 +3,10 @@
 use crate::failure::{Failure, Outcome};
 use crate::size;
 use clap::Args;
-use phelsuma_trace::{Filters, Format, OpenOptions, TimeUnit};
+use phelsuma_trace::{ColumnSpec, Filters, Format, OpenOptions, TimeUnit, TraceError};
+use serde::Deserialize;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// What a trace file does not say itself, and what of it is asked for.
 #[derive(Args, Clone, Debug, PartialEq)]
@@ -13,6 +15,19 @@ pub struct FormatArgs {
     /// Trace format, where detection is wrong (see `phelsuma list`)
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub format: Option<Format>,
+    /// What each column is, such as time:us,device,op,lba:512,size:512 with - for one to pass over; or NAME of a file
+    /// NAME.toml with columns, separator, skip-lines and ops, here or in ~/.config/phelsuma/columns
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "format")]
+    columns: Option<String>,
+    /// What separates the columns: a character, tab or blank [default: as the lines show]
+    #[arg(long, value_name = "CHARACTER", requires = "columns")]
+    separator: Option<String>,
+    /// Lines before the first record, such as a heading
+    #[arg(long, value_name = "N", requires = "columns")]
+    skip_lines: Option<u64>,
+    /// Names of operations, such as read=0|R,write=1,skip=2 [default: the usual words]
+    #[arg(long, value_name = "OP=NAME|NAME,...", requires = "columns")]
+    ops: Option<String>,
     /// Unit of the trace's times: s, ms, us, 100ns (filetime) or ns
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     pub time_unit: Option<TimeUnit>,
@@ -41,10 +56,14 @@ pub struct FormatArgs {
 
 impl FormatArgs {
     /// For opening a trace.
-    pub fn open_options(&self) -> OpenOptions {
-        OpenOptions {
+    ///
+    /// # Errors
+    /// Columns that cannot be.
+    pub fn open_options(&self) -> Outcome<OpenOptions> {
+        Ok(OpenOptions {
             format: self.format,
             time_unit: self.time_unit,
+            columns: self.columns.as_deref().map(|columns| self.column_spec(columns)).transpose()?,
             sort: self.sort,
             filters: Filters {
                 devices: self.only_device.clone(),
@@ -55,7 +74,21 @@ impl FormatArgs {
             },
             strict: self.strict,
             ..OpenOptions::default()
+        })
+    }
+
+    /// The columns that options and the file of columns name; options are the stronger.
+    fn column_spec(&self, columns: &str) -> Outcome<ColumnSpec> {
+        let file = if columns.contains(',') { ColumnsFile::default() } else { ColumnsFile::named(columns)? };
+        let about = |error: TraceError| Failure::Input(format!("--columns: {error}"));
+        let mut spec: ColumnSpec = file.columns.as_deref().unwrap_or(columns).parse().map_err(about)?;
+        if let Some(separator) = self.separator.as_ref().or(file.separator.as_ref()) {
+            spec = spec.with_separator(separator).map_err(about)?;
         }
+        if let Some(ops) = self.ops.as_ref().or(file.ops.as_ref()) {
+            spec = spec.with_ops(ops).map_err(about)?;
+        }
+        Ok(spec.with_skip_lines(self.skip_lines.or(file.skip_lines).unwrap_or(0)))
     }
 
     /// Refuses options of traces where there is a workload.
@@ -65,6 +98,7 @@ impl FormatArgs {
     pub fn refuse_for_workload(&self) -> Outcome {
         let given = [
             ("--format", self.format.is_some()),
+            ("--columns", self.columns.is_some()),
             ("--time-unit", self.time_unit.is_some()),
             ("--sort", self.sort),
             ("--only-device", !self.only_device.is_empty()),
@@ -80,6 +114,43 @@ impl FormatArgs {
             }
             None => Ok(()),
         }
+    }
+}
+
+/// A file that keeps the columns of traces of one kind.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ColumnsFile {
+    columns: Option<String>,
+    separator: Option<String>,
+    skip_lines: Option<u64>,
+    ops: Option<String>,
+}
+
+impl ColumnsFile {
+    /// The file of that name: a path, with or without `.toml`, or one in the user's folder of columns.
+    fn named(name: &str) -> Outcome<Self> {
+        let settings = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        let settings = settings.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")));
+        let with_ending = format!("{name}.toml");
+        let kept = settings.map(|folder| folder.join("phelsuma/columns").join(&with_ending));
+        let places: Vec<PathBuf> = [Some(name.into()), Some(with_ending.into()), kept].into_iter().flatten().collect();
+        let Some(path) = places.iter().find(|path| path.is_file()) else {
+            let shown: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
+            return Err(Failure::Input(format!(
+                "--columns {name}: columns are separated by commas, as time:us,op,offset,size; or a file with them is one \
+                 of {}, and none is there",
+                shown.join(", ")
+            )));
+        };
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        let file: Self =
+            toml::from_str(&text).map_err(|error| Failure::Input(format!("{}: {}", path.display(), error.message())))?;
+        if file.columns.is_none() {
+            return Err(Failure::Input(format!("{}: columns is missing, such as \"time:us,op,offset,size\"", path.display())));
+        }
+        Ok(file)
     }
 }
 

@@ -100,7 +100,7 @@ impl Trace {
     #[new]
     fn new(path: PathBuf, words: Vec<String>) -> PyResult<Self> {
         let format: FormatArgs = options(words).map_err(raised)?;
-        let origin = TraceOrigin::Files { paths: vec![path], options: format.open_options() };
+        let origin = TraceOrigin::Files { paths: vec![path], options: format.open_options().map_err(raised)? };
         origin.open().map_err(raised)?;
         Ok(Self(origin))
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Opens a trace of one file or of several; `-` is standard input.
 pub(super) fn open(paths: &[PathBuf], format: &FormatArgs) -> Outcome<TraceFile> {
-    let options = format.open_options();
+    let options = format.open_options()?;
     match paths {
         [path] if is_stdin(path) => Ok(reader_from(BufReader::new(stdin()), "standard input", &options)?),
         paths if paths.iter().any(is_stdin) => {

@@ -54,7 +54,7 @@ pub enum DeviceError {
     /// The FTL refuses.
     #[error(transparent)]
     Ftl(#[from] FtlError),
-    /// What is below the flash (a file) could not be made safe.
+    /// The storage under the flash (a file) could not be made safe.
     #[error("the file of the flash could not be made durable: {0}")]
     Sync(#[source] io::Error),
     /// Zeroes were to be had quickly, and these would have to be written.
