@@ -191,7 +191,7 @@ fn records(input: Input, format: Format, options: &OpenOptions) -> Result<Box<dy
         Format::DiskMon => text.records(format::diskmon::DiskMon { time: seconds }),
         Format::Blkparse => {
             let event = options.blkparse_event.unwrap_or_else(|| format::blkparse::event_of(&sample));
-            text.records(format::blkparse::Blkparse { time: seconds, event })
+            text.records(format::blkparse::Blkparse::new(seconds, event))
         }
         Format::FioV2 => text.records(format::fio::Fio::new(2, micros)),
         Format::FioV3 => text.records(format::fio::Fio::new(3, micros)),
@@ -203,10 +203,14 @@ fn records(input: Input, format: Format, options: &OpenOptions) -> Result<Box<dy
         Format::Systor => text.records(format::systor::Systor::new(seconds)),
         Format::HpSrt => return format::hp_srt::open(text.stream, file),
         Format::Blktrace => {
-            let big_endian = format::blktrace::looks_like(&sample).unwrap_or(false);
-            let event = options.blkparse_event.unwrap_or_else(|| format::blktrace::event_of(&sample, big_endian));
-            let parser = format::blktrace::Blktrace { big_endian, event };
-            Box::new(BinaryRecords::new(text.stream, parser, file, 0))
+            let layout = format::blktrace::looks_like(&sample).unwrap_or(format::blktrace::USUAL);
+            let event = options.blkparse_event.unwrap_or_else(|| format::blktrace::event_of(&sample, layout));
+            let parser = format::blktrace::Blktrace::new(layout, event);
+            if layout.wide {
+                Box::new(BinaryRecords::<_, { format::blktrace::V8_BYTES }>::new(text.stream, parser, file, 0))
+            } else {
+                Box::new(BinaryRecords::<_, { format::blktrace::V7_BYTES }>::new(text.stream, parser, file, 0))
+            }
         }
         Format::VscsiV1 => {
             let parser = format::vscsi::VscsiV1 { time: micros };

@@ -24,6 +24,8 @@ pub enum SkipReason {
     Absurd,
     /// Another event of the same request (queued, completed, …).
     OtherEvent,
+    /// A request issued once more after it was put back into the queue (requeued).
+    Requeued,
     /// A line of the recorder's own, such as blkparse's summary.
     RecorderLine,
     /// Padding or a header that an archiver left between the records.
@@ -58,6 +60,7 @@ impl SkipReason {
             SkipReason::SizeZero => "requests of size zero",
             SkipReason::Absurd => "absurd addresses or sizes",
             SkipReason::OtherEvent => "other events of a request",
+            SkipReason::Requeued => "requests issued again after a requeue",
             SkipReason::RecorderLine => "lines of the recorder's own",
             SkipReason::ArchiveLeftover => "leftovers of an archive",
             SkipReason::OtherCommand => "other commands",

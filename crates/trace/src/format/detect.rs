@@ -116,7 +116,7 @@ fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
         Format::Msr => Box::new(super::msr::Msr::new(Some(time))),
         Format::Spc => Box::new(super::spc::Spc { time }),
         Format::DiskMon => Box::new(super::diskmon::DiskMon { time }),
-        Format::Blkparse => Box::new(blkparse::Blkparse { time, event: BlkparseEvent::Issued }),
+        Format::Blkparse => Box::new(blkparse::Blkparse::new(time, BlkparseEvent::Issued)),
         Format::BioTracer => Box::new(super::biotracer::BioTracer { time }),
         Format::Fiu => Box::new(super::fiu::Fiu { time }),
         Format::WiscSee => Box::new(super::wiscsee::WiscSee { time }),

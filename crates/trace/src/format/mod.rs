@@ -14,6 +14,8 @@ use crate::skipped::{SkipReason, Skipped};
 pub(crate) mod binary;
 pub(crate) mod detect;
 mod event;
+pub(crate) mod requeues;
+pub(crate) mod rwbs;
 pub(crate) mod scsi;
 pub(crate) mod text;
 
@@ -173,9 +175,9 @@ formats! {
     DiskMon, "diskmon", "seq time duration disk Read|Write sector length",
         "Sysinternals DiskMon log: s, 512-byte sectors";
     Blkparse, "blkparse", "maj,min cpu seq time pid action RWBS sector + sectors [process]",
-        "blkparse's default text: s, 512-byte sectors; issued (D) or else queued (Q) events";
-    Blktrace, "blktrace", "48-byte records",
-        "blktrace binary, either byte order: ns, 512-byte sectors; issued or else queued events";
+        "blkparse's default text: s, 512-byte sectors; issued (D), else queued (Q), else completed (C) events";
+    Blktrace, "blktrace", "48-byte or 64-byte records",
+        "blktrace binary, either byte order: ns, 512-byte sectors; issued, else queued, else completed events";
     VscsiV1, "vscsi1", "32-byte records",
         "VSCSI version 1 binary (CloudPhysics): us, 512-byte sectors, size in bytes";
     VscsiV2, "vscsi2", "40-byte records",

@@ -4,6 +4,7 @@
 
 mod file_workloads;
 mod fold;
+mod format_cases;
 #[cfg(feature = "zstd")]
 mod formats;
 mod found_by_fuzzing;

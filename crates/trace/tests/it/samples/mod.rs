@@ -61,6 +61,37 @@ pub(crate) fn blktrace_record(
     record
 }
 
+pub(crate) fn blktrace2_record(
+    big_endian: bool,
+    action: u64,
+    time_ns: u64,
+    sector: u64,
+    bytes: u32,
+    payload: &[u8],
+) -> Vec<u8> {
+    let mut record = Vec::new();
+    let mut put = |value: u64, width: usize| {
+        let all = value.to_le_bytes();
+        let field = &all[..width];
+        if big_endian { record.extend(field.iter().rev()) } else { record.extend(field) }
+    };
+    put(0x6561_7408, 4);
+    put(1, 4);
+    put(time_ns, 8);
+    put(sector, 8);
+    put(u64::from(bytes), 4);
+    put(77, 4);
+    put(action, 8);
+    put(8 << 20 | 16, 4);
+    put(0, 4);
+    put(0, 2);
+    put(payload.len() as u64, 2);
+    put(0, 8);
+    put(0, 4);
+    record.extend(payload);
+    record
+}
+
 pub(crate) fn vscsi1_record(command: u16, sector: u64, bytes: u32, time_us: u64) -> Vec<u8> {
     let mut record = Vec::new();
     record.extend(9u32.to_le_bytes());
@@ -119,6 +150,29 @@ pub(crate) fn all() -> Vec<Sample> {
                 request(0, 8 << 20 | 16, Write, 2048 * 512, 4096),
                 request(1500, 8 << 20 | 16, Read, 4096 * 512, 8192),
                 request(2000, 8 << 20 | 16, Trim, 8192 * 512, 65536),
+                request(3000, 8 << 20 | 16, Flush, 0, 0),
+            ],
+        )
+    };
+    let blktrace2 = |big_endian| {
+        let record = |action, time, sector, bytes, payload: &[u8]| {
+            blktrace2_record(big_endian, action, time, sector, bytes, payload)
+        };
+        let issued = u64::from(ISSUED);
+        binary(
+            Format::Blktrace,
+            &[
+                record(2 << 16 | issued, 2000, 2048, 4096, b"payload"),
+                record(1 << 33 | 2 << 16 | issued, 3000, 4096, 65536, &[]),
+                record(1 << 34 | 2 << 16 | issued, 3100, 0, 0, &[]),
+                record(1 << 35 | 2 << 16 | issued, 3200, 4096, 0, &[]),
+                record(1 << 32 | 2 << 16 | issued | 1 << 8, 4000, 4096, 512, b"12345678"),
+                record(6 << 16 | issued, 5000, 0, 0, &[]),
+            ],
+            &[
+                request(0, 8 << 20 | 16, Write, 2048 * 512, 4096),
+                request(1000, 8 << 20 | 16, Trim, 4096 * 512, 65536),
+                request(2000, 8 << 20 | 16, Write, 4096 * 512, 512),
                 request(3000, 8 << 20 | 16, Flush, 0, 0),
             ],
         )
@@ -198,8 +252,15 @@ pub(crate) fn all() -> Vec<Sample> {
             "8,0 0 1 0.5 9 Q W 8 + 8 [x]\n8,0 0 2 0.6 9 C W 8 + 8 [0]\n",
             &[request(0, 8 << 20, Write, 4096, 4096)],
         ),
+        text(
+            Format::Blkparse,
+            "1,0 15 1 0.5 100 C WS 8 + 1 [0]\n1,0 15 2 0.6 100 C R 16 + 2 [0]\n",
+            &[request(0, 1 << 20, Write, 4096, 512), request(100_000_000, 1 << 20, Read, 8192, 1024)],
+        ),
         blktrace(false),
         blktrace(true),
+        blktrace2(false),
+        blktrace2(true),
         binary(
             Format::VscsiV1,
             &[
