@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
 use phelsuma_ftl::{Composition, ConfigError, Preset};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
-use phelsuma_trace::{Format, OpenOptions, Requests, TimeUnit, TraceOrigin, Workload};
+use phelsuma_trace::{Format, OpenOptions, Requests, SECTOR_BYTES_MAX, TimeUnit, TraceOrigin, Workload};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,9 +74,12 @@ pub struct FormatArgs {
     /// Trace format, where detection is wrong (see `phelsuma list`)
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub format: Option<Format>,
-    /// Unit of the trace's times: s, ms, us or ns
+    /// Unit of the trace's times: s, ms, us, 100ns (or filetime), ns or ps
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     pub time_unit: Option<TimeUnit>,
+    /// Size of the trace's sectors, such as 512 or 4KiB [default: as the format says]
+    #[arg(long, value_name = "SIZE", value_parser = sector)]
+    pub sector: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -207,8 +210,8 @@ impl DriveArgs {
 
     fn input(&self) -> Outcome<Input> {
         match (&self.workload, &self.trace) {
-            (Some(_), _) if self.format.format.is_some() || self.format.time_unit.is_some() => {
-                Err(Failure::Input("--format and --time-unit are about a trace, not a workload".to_string()))
+            (Some(_), _) if self.format.says_something() => {
+                Err(Failure::Input("--format, --time-unit and --sector are about a trace, not a workload".to_string()))
             }
             (Some(workload), _) => Ok(Input::Workload(workload.clone())),
             (None, Some(path)) => {
@@ -236,7 +239,13 @@ impl DriveArgs {
 impl FormatArgs {
     /// For opening a trace.
     pub fn open_options(&self) -> OpenOptions {
-        OpenOptions { format: self.format, time_unit: self.time_unit, ..OpenOptions::default() }
+        let FormatArgs { format, time_unit, sector } = *self;
+        OpenOptions { format, time_unit, sector_bytes: sector, ..OpenOptions::default() }
+    }
+
+    /// Whether anything is given.
+    pub fn says_something(&self) -> bool {
+        self.format.is_some() || self.time_unit.is_some() || self.sector.is_some()
     }
 }
 
@@ -317,6 +326,14 @@ pub fn workload(spec: &str) -> Result<Workload, String> {
 
 fn format(name: &str) -> Result<Format, String> {
     name.parse::<Format>().map_err(|error| error.to_string())
+}
+
+/// The size of a sector.
+fn sector(text: &str) -> Result<u32, String> {
+    let bytes = size::parse(text)?;
+    u32::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= SECTOR_BYTES_MAX).ok_or_else(|| {
+        format!("a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right")
+    })
 }
 
 fn time_unit(name: &str) -> Result<TimeUnit, String> {

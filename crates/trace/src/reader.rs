@@ -8,9 +8,10 @@ use crate::TraceError;
 use crate::format::BlkparseEvent;
 use crate::format::binary::BinaryRecords;
 use crate::format::text::{LineParser, TextRecords};
-use crate::format::{self, Format, Record, Records, TimeUnit};
+use crate::format::{self, Format, Record, Records, SECTOR_BYTES, TimeUnit};
 use crate::input::{Input, printable};
 use crate::lines::Lines;
+use crate::noted::Note;
 use crate::request::{Op, Request};
 use crate::skipped::{SkipReason, Skipped};
 
@@ -18,6 +19,9 @@ use crate::skipped::{SkipReason, Skipped};
 pub const END_BYTES_MAX: u64 = 1 << 63;
 /// A read or write must not be larger (1 GiB). A trim may: whole drives are discarded at once.
 pub const SIZE_BYTES_MAX: u64 = 1 << 30;
+
+/// No sector may be larger (1 MiB).
+pub const SECTOR_BYTES_MAX: u32 = 1 << 20;
 
 /// What the file does not say, or says wrongly.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +33,29 @@ pub struct OpenOptions {
     pub time_unit: Option<TimeUnit>,
     /// Which blkparse or blktrace event is the request; guessed from content when absent.
     pub blkparse_event: Option<BlkparseEvent>,
+    /// Bytes of a sector, a power of two up to [`SECTOR_BYTES_MAX`]; the format's own when absent. An error
+    /// for formats whose addresses and sizes are in bytes.
+    pub sector_bytes: Option<u32>,
+}
+
+impl OpenOptions {
+    /// The sector to count in, where the format's own is of `own` bytes.
+    fn sector(&self, own: u64) -> u64 {
+        self.sector_bytes.map_or(own, u64::from)
+    }
+
+    fn check(&self, format: Format) -> Result<(), TraceError> {
+        match self.sector_bytes {
+            None => Ok(()),
+            Some(bytes) if !bytes.is_power_of_two() || bytes > SECTOR_BYTES_MAX => Err(TraceError::Option(format!(
+                "a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right"
+            ))),
+            Some(_) if !format.has_sectors() => Err(TraceError::Option(format!(
+                "{format} has addresses and sizes in bytes, so a size of a sector says nothing"
+            ))),
+            Some(_) => Ok(()),
+        }
+    }
 }
 
 /// An open trace: an iterator over its requests that ends after the first error.
@@ -70,6 +97,7 @@ impl TraceFile {
             Some(format) => format,
             None => format::detect::detect(&input)?,
         };
+        options.check(format)?;
         let file = Arc::clone(&input.file);
         let records = records(input, format, options)?;
         Ok(Self::of_records(file, format, records))
@@ -95,6 +123,12 @@ impl TraceFile {
     #[must_use]
     pub fn skipped(&self) -> &Skipped {
         &self.skipped
+    }
+
+    /// What is odd about what was read so far, and how often.
+    #[must_use]
+    pub fn notes(&self) -> Vec<(Note, u64)> {
+        self.records.notes()
     }
 
     /// How many requests were yielded so far.
@@ -180,32 +214,52 @@ fn records(input: Input, format: Format, options: &OpenOptions) -> Result<Box<dy
     let seconds = time.unwrap_or(TimeUnit::S);
     let micros = time.unwrap_or(TimeUnit::Us);
     let nanos = time.unwrap_or(TimeUnit::Ns);
+    let sector_bytes = options.sector(SECTOR_BYTES);
     let text = Text { stream, file: Arc::clone(&file), format };
     Ok(match format {
         Format::Csv => text.records(format::csv::Csv::new(micros)),
-        Format::DiskSim => text.records(FiveColumns::disksim(time, &sample)),
-        Format::FlashSim => text.records(format::flashsim::parser(time)),
+        Format::DiskSim => text.records(FiveColumns::disksim(time, &sample, sector_bytes)),
+        Format::FlashSim => text.records(format::flashsim::parser(time, sector_bytes)),
         Format::Replayer => text.records(format::replayer::parser(time)),
         Format::Msr => text.records(format::msr::Msr::new(time)),
-        Format::Spc => text.records(format::spc::Spc { time: seconds }),
-        Format::DiskMon => text.records(format::diskmon::DiskMon { time: seconds }),
+        Format::Spc => text.records(format::spc::Spc { time: seconds, sector_bytes }),
+        Format::DiskMon => text.records(format::diskmon::DiskMon { time: seconds, sector_bytes }),
         Format::Blkparse => {
             let event = options.blkparse_event.unwrap_or_else(|| format::blkparse::event_of(&sample));
-            text.records(format::blkparse::Blkparse::new(seconds, event))
+            text.records(format::blkparse::Blkparse::new(seconds, event, sector_bytes))
+        }
+        Format::Ftrace => {
+            let kind = format::ftrace::Kind::of(&sample, options.blkparse_event);
+            text.records(format::ftrace::Ftrace::new(seconds, kind, sector_bytes))
+        }
+        Format::BioSnoop => text.records(format::biosnoop::BioSnoop::new(seconds, sector_bytes)),
+        Format::Etw => text.records(format::etw::Etw::new(micros)),
+        Format::Midas => {
+            let block_bytes = options.sector(format::midas::BLOCK_BYTES);
+            text.records(format::midas::Midas { time: seconds, block_bytes })
+        }
+        Format::VscsiCsv => {
+            let radix = format::vscsi_csv::radix_of(&sample);
+            text.records(format::vscsi_csv::VscsiCsv { time: micros, sector_bytes, radix })
+        }
+        Format::OracleGeneral => {
+            let block_bytes = options.sector(format::oracle_general::BLOCK_BYTES);
+            let parser = format::oracle_general::OracleGeneral { time: seconds, block_bytes };
+            Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
         Format::FioV2 => text.records(format::fio::Fio::new(2, micros)),
         Format::FioV3 => text.records(format::fio::Fio::new(3, micros)),
-        Format::BioTracer => text.records(format::biotracer::BioTracer { time: seconds }),
-        Format::Fiu => text.records(format::fiu::Fiu { time: nanos }),
+        Format::BioTracer => text.records(format::biotracer::BioTracer { time: seconds, sector_bytes }),
+        Format::Fiu => text.records(format::fiu::Fiu { time: nanos, sector_bytes }),
         Format::WiscSee => text.records(format::wiscsee::WiscSee { time: seconds }),
         Format::Alibaba => text.records(format::alibaba::Alibaba { time: micros }),
-        Format::Tencent => text.records(format::tencent::Tencent { time: seconds }),
+        Format::Tencent => text.records(format::tencent::Tencent { time: seconds, sector_bytes }),
         Format::Systor => text.records(format::systor::Systor::new(seconds)),
-        Format::HpSrt => return format::hp_srt::open(text.stream, file),
+        Format::HpSrt => return format::hp_srt::open(text.stream, file, options.sector(format::hp_srt::SECTOR_BYTES)),
         Format::Blktrace => {
             let layout = format::blktrace::looks_like(&sample).unwrap_or(format::blktrace::USUAL);
             let event = options.blkparse_event.unwrap_or_else(|| format::blktrace::event_of(&sample, layout));
-            let parser = format::blktrace::Blktrace::new(layout, event);
+            let parser = format::blktrace::Blktrace::new(layout, event, sector_bytes);
             if layout.wide {
                 Box::new(BinaryRecords::<_, { format::blktrace::V8_BYTES }>::new(text.stream, parser, file, 0))
             } else {
@@ -213,11 +267,11 @@ fn records(input: Input, format: Format, options: &OpenOptions) -> Result<Box<dy
             }
         }
         Format::VscsiV1 => {
-            let parser = format::vscsi::VscsiV1 { time: micros };
+            let parser = format::vscsi::VscsiV1 { time: micros, sector_bytes };
             Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
         Format::VscsiV2 => {
-            let parser = format::vscsi::VscsiV2 { time: micros };
+            let parser = format::vscsi::VscsiV2 { time: micros, sector_bytes };
             Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
     })

@@ -53,8 +53,9 @@ impl Args {
         let options = InfoOptions { page_bytes: self.page, warmup_pages: self.warmup };
         Ok(match (&self.file, &self.workload, self.pages) {
             (Some(file), ..) => TraceInfo::gather(&mut open(file, &self.format)?, &options)?,
-            (None, Some(_), _) if self.format.format.is_some() || self.format.time_unit.is_some() => {
-                return Err(Failure::Input("--format and --time-unit are about a trace, not a workload".to_string()));
+            (None, Some(_), _) if self.format.says_something() => {
+                let what = "--format, --time-unit and --sector are about a trace, not a workload";
+                return Err(Failure::Input(what.to_string()));
             }
             (None, Some(workload), Some(logical_pages)) => {
                 let extent = WorkloadExtent { logical_pages, seed: self.seed.unwrap_or(1), pages_written: self.writes };

@@ -12,19 +12,22 @@
 use super::event::BlkparseEvent;
 use super::requeues::Requeues;
 use super::text::LineParser;
-use super::{Item, SECTOR_BYTES, TimeUnit, rwbs};
+use super::{Item, TimeUnit, rwbs};
+use crate::noted::{self, Note};
 use crate::number::{self, Flaw, split_blank};
 use crate::skipped::SkipReason;
 
 pub(crate) struct Blkparse {
     time: TimeUnit,
     event: BlkparseEvent,
+    sector_bytes: u64,
     requeues: Requeues,
+    completions: u64,
 }
 
 impl Blkparse {
-    pub(crate) fn new(time: TimeUnit, event: BlkparseEvent) -> Self {
-        Blkparse { time, event, requeues: Requeues::default() }
+    pub(crate) fn new(time: TimeUnit, event: BlkparseEvent, sector_bytes: u64) -> Self {
+        Blkparse { time, event, sector_bytes, requeues: Requeues::default(), completions: 0 }
     }
 
     /// Another event than the one that stands for the request: of interest where it ends or repeats one.
@@ -43,6 +46,10 @@ impl Blkparse {
 }
 
 impl LineParser for Blkparse {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        noted::completions(self.completions)
+    }
+
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
         let mut columns = [&[][..]; 10];
         let count = split_blank(line, &mut columns);
@@ -53,7 +60,7 @@ impl LineParser for Blkparse {
         number::need_columns(count, 6..=usize::MAX)?;
         number::whole(cpu, "the CPU")?;
         number::whole(sequence, "the sequence number")?;
-        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         number::whole(pid, "the pid")?;
         let device = linux_device(major, minor)?;
         let has_range = count >= 10 && plus == b"+";
@@ -63,19 +70,21 @@ impl LineParser for Blkparse {
             }
             return Ok(Item::Skip(SkipReason::OtherEvent));
         }
+        self.completions += u64::from(self.event == BlkparseEvent::Completed);
         if !has_range || rwbs::op_of(letters).is_none() {
-            return Ok(rwbs::item(time_ns, device, letters, None, SECTOR_BYTES));
+            return Ok(rwbs::item(time_ns, device, letters, None, self.sector_bytes));
         }
         let sector = number::whole(sector, "the sector")?;
         let sectors = number::whole(sectors, "the number of sectors")?;
         if self.event == BlkparseEvent::Issued && sectors > 0 && self.requeues.issued((device, sector)) {
             return Ok(Item::Skip(SkipReason::Requeued));
         }
-        Ok(rwbs::item(time_ns, device, letters, Some((sector, sectors)), SECTOR_BYTES))
+        Ok(rwbs::item(time_ns, device, letters, Some((sector, sectors)), self.sector_bytes))
     }
 }
 
-fn major_minor(text: &[u8]) -> Option<(&[u8], &[u8])> {
+/// The two numbers of `major,minor`.
+pub(crate) fn major_minor(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let comma = memchr::memchr(b',', text)?;
     let (major, minor) = (text.get(..comma)?, text.get(comma + 1..)?);
     let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);

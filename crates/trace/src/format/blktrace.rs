@@ -13,10 +13,11 @@
 //! Version 7 has no category for zone operations. Linux asks them without a size, so they are skipped for
 //! that; an append is a write there.
 
+use super::Item;
 use super::binary::{RecordParser, at};
 use super::event::BlkparseEvent;
 use super::requeues::Requeues;
-use super::{Item, SECTOR_BYTES};
+use crate::noted::{self, Note};
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
@@ -156,13 +157,15 @@ impl Layout {
 pub(crate) struct Blktrace {
     layout: Layout,
     event: BlkparseEvent,
+    sector_bytes: u64,
     requeues: Requeues,
+    completions: u64,
     first: bool,
 }
 
 impl Blktrace {
-    pub(crate) fn new(layout: Layout, event: BlkparseEvent) -> Self {
-        Blktrace { layout, event, requeues: Requeues::default(), first: true }
+    pub(crate) fn new(layout: Layout, event: BlkparseEvent, sector_bytes: u64) -> Self {
+        Blktrace { layout, event, sector_bytes, requeues: Requeues::default(), completions: 0, first: true }
     }
 
     fn item(&mut self, fields: &Fields, version: u32) -> Result<Item, String> {
@@ -190,6 +193,7 @@ impl Blktrace {
             }
             return Ok(Item::Skip(SkipReason::OtherEvent));
         }
+        self.completions += u64::from(self.event == BlkparseEvent::Completed);
         let Some(op) = fields.op() else { return Ok(Item::Skip(SkipReason::OtherCommand)) };
         if op == Op::Flush {
             return Ok(Item::in_units(fields.time_ns, fields.device, op, (0, 1), (0, 1)));
@@ -197,7 +201,7 @@ impl Blktrace {
         if self.event == BlkparseEvent::Issued && fields.size_bytes > 0 && self.requeues.issued(key) {
             return Ok(Item::Skip(SkipReason::Requeued));
         }
-        let address = (fields.sector, SECTOR_BYTES);
+        let address = (fields.sector, self.sector_bytes);
         Ok(Item::in_units(fields.time_ns, fields.device, op, address, (fields.size_bytes, 1)))
     }
 }
@@ -205,6 +209,10 @@ impl Blktrace {
 impl RecordParser<V7_BYTES> for Blktrace {
     fn parse(&mut self, bytes: &[u8; V7_BYTES]) -> Result<Item, String> {
         self.item(&self.layout.v7(bytes), V7)
+    }
+
+    fn notes(&self) -> Vec<(Note, u64)> {
+        noted::completions(self.completions)
     }
 
     fn trailing_bytes(&self, bytes: &[u8; V7_BYTES]) -> u64 {
@@ -215,6 +223,10 @@ impl RecordParser<V7_BYTES> for Blktrace {
 impl RecordParser<V8_BYTES> for Blktrace {
     fn parse(&mut self, bytes: &[u8; V8_BYTES]) -> Result<Item, String> {
         self.item(&self.layout.v8(bytes), V8)
+    }
+
+    fn notes(&self) -> Vec<(Note, u64)> {
+        noted::completions(self.completions)
     }
 
     fn trailing_bytes(&self, bytes: &[u8; V8_BYTES]) -> u64 {

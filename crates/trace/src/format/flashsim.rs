@@ -8,8 +8,8 @@
 //! tabs as soon as it holds any sequential run. Steps of fewer than 8 say nothing: records of a database
 //! log lie that close in both. Everything else of this shape is DiskSim.
 
+use super::TimeUnit;
 use super::disksim::FiveColumns;
-use super::{SECTOR_BYTES, TimeUnit};
 use crate::number::{split_blank, whole};
 
 /// Bytes of one unit of the size column.
@@ -18,12 +18,13 @@ const SIZE_UNIT_BYTES: u64 = 4096;
 /// Shortest step, in sectors, that counts as one request continuing another.
 const TELLING_STEP: u64 = 8;
 
-pub(crate) fn parser(time: Option<TimeUnit>) -> FiveColumns {
+pub(crate) fn parser(time: Option<TimeUnit>, sector_bytes: u64) -> FiveColumns {
     FiveColumns {
         time: time.unwrap_or(TimeUnit::Ms),
         guessed_from_whole_times: false,
-        address_unit_bytes: SECTOR_BYTES,
+        address_unit_bytes: sector_bytes,
         size_unit_bytes: SIZE_UNIT_BYTES,
+        flags_over_one: 0,
     }
 }
 

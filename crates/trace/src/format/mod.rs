@@ -8,37 +8,46 @@ use serde::Serialize;
 pub use event::BlkparseEvent;
 
 use crate::TraceError;
+use crate::noted::Note;
+use crate::number::Tick;
 use crate::request::Op;
 use crate::skipped::{SkipReason, Skipped};
 
 pub(crate) mod binary;
 pub(crate) mod detect;
 mod event;
+pub(crate) mod names;
 pub(crate) mod requeues;
 pub(crate) mod rwbs;
 pub(crate) mod scsi;
 pub(crate) mod text;
 
 pub(crate) mod alibaba;
+pub(crate) mod biosnoop;
 pub(crate) mod biotracer;
 pub(crate) mod blkparse;
 pub(crate) mod blktrace;
 pub(crate) mod csv;
 pub(crate) mod diskmon;
 pub(crate) mod disksim;
+pub(crate) mod etw;
 pub(crate) mod fio;
 pub(crate) mod fiu;
 pub(crate) mod flashsim;
+pub(crate) mod ftrace;
 pub(crate) mod hp_srt;
+pub(crate) mod midas;
 pub(crate) mod msr;
+pub(crate) mod oracle_general;
 pub(crate) mod replayer;
 pub(crate) mod spc;
 pub(crate) mod systor;
 pub(crate) mod tencent;
 pub(crate) mod vscsi;
+pub(crate) mod vscsi_csv;
 pub(crate) mod wiscsee;
 
-/// A 512-byte sector.
+/// The sector of most formats, in bytes.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// A record as a format states it, before checks that are the same for all formats.
@@ -76,6 +85,11 @@ impl Item {
 /// A stream of records in any format.
 pub(crate) trait Records: Send {
     fn next_record(&mut self, skipped: &mut Skipped) -> Result<Option<Record>, TraceError>;
+
+    /// What is odd about the records so far.
+    fn notes(&self) -> Vec<(Note, u64)> {
+        Vec::new()
+    }
 }
 
 /// The unit of a time column that a format leaves open.
@@ -88,20 +102,49 @@ pub enum TimeUnit {
     Ms,
     /// Microseconds.
     Us,
+    /// Units of 100 ns, in which Windows counts file times.
+    #[serde(rename = "100ns")]
+    HundredNs,
     /// Nanoseconds.
     Ns,
+    /// Picoseconds.
+    Ps,
 }
 
 impl TimeUnit {
-    /// Nanoseconds in one unit.
+    /// Every unit, the longest first.
+    pub const ALL: [TimeUnit; 6] =
+        [TimeUnit::S, TimeUnit::Ms, TimeUnit::Us, TimeUnit::HundredNs, TimeUnit::Ns, TimeUnit::Ps];
+
+    /// The name by which `--time-unit` knows it.
     #[must_use]
-    pub fn ns(self) -> u64 {
+    pub fn name(self) -> &'static str {
         match self {
-            TimeUnit::S => 1_000_000_000,
-            TimeUnit::Ms => 1_000_000,
-            TimeUnit::Us => 1_000,
-            TimeUnit::Ns => 1,
+            TimeUnit::S => "s",
+            TimeUnit::Ms => "ms",
+            TimeUnit::Us => "us",
+            TimeUnit::HundredNs => "100ns",
+            TimeUnit::Ns => "ns",
+            TimeUnit::Ps => "ps",
         }
+    }
+
+    /// What one unit is in a time column.
+    pub(crate) fn tick(self) -> Tick {
+        match self {
+            TimeUnit::S => Tick::of_ns(1_000_000_000),
+            TimeUnit::Ms => Tick::of_ns(1_000_000),
+            TimeUnit::Us => Tick::of_ns(1_000),
+            TimeUnit::HundredNs => Tick::of_ns(100),
+            TimeUnit::Ns => Tick::of_ns(1),
+            TimeUnit::Ps => Tick::PS,
+        }
+    }
+}
+
+impl fmt::Display for TimeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -109,16 +152,15 @@ impl FromStr for TimeUnit {
     type Err = TraceError;
 
     fn from_str(text: &str) -> Result<Self, TraceError> {
-        match text {
-            "s" => Ok(TimeUnit::S),
-            "ms" => Ok(TimeUnit::Ms),
-            "us" => Ok(TimeUnit::Us),
-            "ns" => Ok(TimeUnit::Ns),
-            _ => Err(TraceError::Option(format!(
-                "time unit `{}` is unknown; s, ms, us or ns would be right",
-                text.escape_debug()
-            ))),
+        if text == "filetime" {
+            return Ok(TimeUnit::HundredNs);
         }
+        TimeUnit::ALL.into_iter().find(|unit| unit.name() == text).ok_or_else(|| {
+            TraceError::Option(format!(
+                "time unit `{}` is unknown; s, ms, us or ns would be right, or 100ns (filetime) or ps",
+                text.escape_debug()
+            ))
+        })
     }
 }
 
@@ -182,6 +224,14 @@ formats! {
         "VSCSI version 1 binary (CloudPhysics): us, 512-byte sectors, size in bytes";
     VscsiV2, "vscsi2", "40-byte records",
         "VSCSI version 2 binary: us, 512-byte sectors, size in bytes";
+    VscsiCsv, "vscsi-csv", "version,time,op,size,lbn",
+        "VSCSI as CSV (libCacheSim's sample): us, SCSI operation, bytes, 512-byte sectors";
+    Ftrace, "ftrace", "task-pid [cpu] flags s: block_rq_issue: maj,min RWBS bytes () sector + sectors [task]",
+        "Linux trace events, of ftrace, trace-cmd or perf: block_rq_*, block_bio_* (512-byte sectors), nvme_setup_cmd; s";
+    BioSnoop, "biosnoop", "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)",
+        "bcc's biosnoop: s, 512-byte sectors, size in bytes; times of completions";
+    Etw, "etw", "DiskRead, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum",
+        "xperf's CSV of Windows disk events, Microsoft's production traces: us, bytes; times of completions";
     FioV2, "fio2", "file read|write|trim|sync|datasync|wait offset length",
         "fio iolog version 2: bytes, us in `wait` lines";
     FioV3, "fio3", "time file read|write|trim|sync|datasync offset length",
@@ -194,12 +244,68 @@ formats! {
         "FIU (SyLab): ns, 512-byte sectors";
     WiscSee, "wiscsee", "pid D|C read|write|discard offset size time delta sync",
         "WiscSee event list: bytes, s; issued (D) events";
+    Midas, "midas", "time type lba size",
+        "MiDAS: s, type 0 read, 1 write, 3 trim, addresses in blocks of 4 KiB, size in bytes";
+    OracleGeneral, "oracle-general", "24-byte records",
+        "libCacheSim's oracleGeneral binary: s, objects taken for blocks of 4 KiB, size in bytes, reads alone";
     Alibaba, "alibaba", "device,R|W,offset,length,time",
         "Alibaba block traces: bytes, us";
     Tencent, "tencent", "time,offset,size,0|1,volume",
         "Tencent CBS traces: s, 512-byte sectors, 0 = read";
     Systor, "systor17", "Timestamp,Response,IOType,LUN,Offset,Size",
         "SYSTOR '17 (LUN) CSV with that header: s, bytes, IOType R|W or blank";
+}
+
+impl Format {
+    /// What a trace of this format does not say though a reader of its figures would expect it to.
+    #[must_use]
+    pub fn caveat(self) -> Option<&'static str> {
+        match self {
+            Format::OracleGeneral => Some(
+                "the format has no operations and no addresses: every request is taken for a read, \
+                 the number of an object for that of a block",
+            ),
+            Format::BioSnoop => Some(
+                "times are those of completions; T of the tool in Python is R for trims and flushes, too, \
+                 so that they count as reads",
+            ),
+            Format::Etw => Some("times are those of completions"),
+            _ => None,
+        }
+    }
+
+    /// Whether addresses or sizes are in sectors, whose size an option may say.
+    #[must_use]
+    pub fn has_sectors(self) -> bool {
+        match self {
+            Format::Csv
+            | Format::Replayer
+            | Format::Msr
+            | Format::FioV2
+            | Format::FioV3
+            | Format::WiscSee
+            | Format::Alibaba
+            | Format::Etw
+            | Format::Systor => false,
+            Format::DiskSim
+            | Format::FlashSim
+            | Format::Spc
+            | Format::DiskMon
+            | Format::Blkparse
+            | Format::Blktrace
+            | Format::VscsiV1
+            | Format::VscsiV2
+            | Format::BioTracer
+            | Format::HpSrt
+            | Format::VscsiCsv
+            | Format::Ftrace
+            | Format::BioSnoop
+            | Format::Midas
+            | Format::OracleGeneral
+            | Format::Fiu
+            | Format::Tencent => true,
+        }
+    }
 }
 
 impl fmt::Display for Format {

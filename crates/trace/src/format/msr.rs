@@ -1,5 +1,5 @@
 //! MSR Cambridge CSV: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, Windows file time
-//! (100 ns since 1601), bytes.
+//! (100 ns since 1601), bytes. Files without the last column, which is not used, are read, too.
 //!
 //! Disks of different hosts are different devices: the device is the disk number plus 65,536 times the
 //! host's index in order of appearance, hence the plain disk number in the usual file of one host.
@@ -9,18 +9,17 @@ use super::{Item, TimeUnit};
 use crate::format::diskmon::read_or_write;
 use crate::number::{self, Flaw, split_comma};
 
-const TICK_NS: u64 = 100;
 const HOSTS_MAX: usize = 1024;
 const HOST_NAME_BYTES_MAX: usize = 256;
 
 pub(crate) struct Msr {
-    tick_ns: u64,
+    time: TimeUnit,
     hosts: Vec<Box<[u8]>>,
 }
 
 impl Msr {
     pub(crate) fn new(time: Option<TimeUnit>) -> Self {
-        Msr { tick_ns: time.map_or(TICK_NS, TimeUnit::ns), hosts: Vec::new() }
+        Msr { time: time.unwrap_or(TimeUnit::HundredNs), hosts: Vec::new() }
     }
 
     fn host(&mut self, name: &[u8]) -> Result<u32, Flaw> {
@@ -42,10 +41,10 @@ impl Msr {
 impl LineParser for Msr {
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
         let mut columns = [&[][..]; 7];
-        number::need_columns(split_comma(line, &mut columns), 7..=7)?;
+        number::need_columns(split_comma(line, &mut columns), 6..=7)?;
         let [time, host, disk, op, offset, size, _] = columns;
         let op = read_or_write(op)?;
-        let time_ns = number::time(time, self.tick_ns, "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         let disk = number::device(disk, "the disk")?;
         let offset = number::whole(offset, "the offset")?;
         let size = number::whole(size, "the size")?;

@@ -15,6 +15,7 @@ pub(crate) fn parser(time: Option<TimeUnit>) -> FiveColumns {
         guessed_from_whole_times: false,
         address_unit_bytes: 1,
         size_unit_bytes: 1,
+        flags_over_one: 0,
     }
 }
 

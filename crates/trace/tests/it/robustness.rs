@@ -43,6 +43,7 @@ fn read_as_everything(bytes: &[u8]) {
             format: Some(format),
             time_unit: Some(TimeUnit::S),
             blkparse_event: Some(BlkparseEvent::Queued),
+            sector_bytes: format.has_sectors().then_some(4096),
         };
         read_all(bytes, &options);
         read_all(bytes, &OpenOptions { format: Some(format), ..OpenOptions::default() });
