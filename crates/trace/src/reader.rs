@@ -232,6 +232,7 @@ fn records(input: Input, format: Format, options: &OpenOptions) -> Result<Box<dy
             let kind = format::ftrace::Kind::of(&sample, options.blkparse_event);
             text.records(format::ftrace::Ftrace::new(seconds, kind, sector_bytes))
         }
+        Format::Spdk => text.records(format::spdk::Spdk::new(micros, sector_bytes)),
         Format::BioSnoop => text.records(format::biosnoop::BioSnoop::new(seconds, sector_bytes)),
         Format::Etw => text.records(format::etw::Etw::new(micros)),
         Format::Midas => {

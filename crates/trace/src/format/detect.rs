@@ -13,7 +13,8 @@ use super::event::BlkparseEvent;
 use super::text::LineParser;
 use super::{Format, Item, SECTOR_BYTES, TimeUnit};
 use super::{
-    biosnoop, blkparse, blktrace, csv, etw, fio, flashsim, ftrace, hp_srt, oracle_general, replayer, systor, vscsi,
+    biosnoop, blkparse, blktrace, csv, etw, fio, flashsim, ftrace, hp_srt, oracle_general, replayer, spdk, systor,
+    vscsi,
 };
 use crate::TraceError;
 use crate::error::excerpt;
@@ -71,6 +72,9 @@ fn by_beginning(sample: &[u8], text: &[u8]) -> Option<Format> {
     }
     if etw::looks_like(text) {
         return Some(Format::Etw);
+    }
+    if spdk::looks_like(text) {
+        return Some(Format::Spdk);
     }
     if ftrace::looks_like(text) {
         return Some(Format::Ftrace);

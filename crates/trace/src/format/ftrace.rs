@@ -6,6 +6,7 @@
 //! block_rq_complete: maj,min RWBS (command) sector + sectors [ioprio] [error]
 //! block_bio_queue: maj,min RWBS sector + sectors [task]
 //! nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, …, cmd=(nvme_cmd_write slba=8, len=7, …)
+//! nvmet_req_init: nvmet1: disk=/dev/sda, qid=1, …, cmd=(nvme_cmd_write, slba=8, len=7, …)
 //! ```
 //!
 //! One kind of event stands for the request. [`KINDS`] lists them; the first of those that the first
@@ -28,6 +29,7 @@ use crate::skipped::SkipReason;
 const KINDS: &[(&[u8], BlkparseEvent)] = &[
     USUAL,
     (NVME, BlkparseEvent::Issued),
+    (NVME_TARGET, BlkparseEvent::Issued),
     (b"block_bio_queue", BlkparseEvent::Queued),
     (b"block_io_start", BlkparseEvent::Queued),
     (b"block_rq_insert", BlkparseEvent::Queued),
@@ -36,6 +38,7 @@ const KINDS: &[(&[u8], BlkparseEvent)] = &[
     (b"block_bio_complete", BlkparseEvent::Completed),
 ];
 const NVME: &[u8] = b"nvme_setup_cmd";
+const NVME_TARGET: &[u8] = b"nvmet_req_init";
 const USUAL: (&[u8], BlkparseEvent) = (b"block_rq_issue", BlkparseEvent::Issued);
 
 /// The event that stands for a request.
@@ -150,7 +153,8 @@ impl Ftrace {
     fn nvme(&mut self, time_ns: u64, rest: &[u8]) -> Result<Item, Flaw> {
         let (front, command) = split_at(rest, b"cmd=(").ok_or_else(|| Flaw::Shape("cmd=( is missing".to_owned()))?;
         let (opcode, fields) = first_word(command);
-        let opcode = opcode.strip_suffix(b")").unwrap_or(opcode);
+        // The target's events have a comma there.
+        let opcode = opcode.strip_suffix(b")").or_else(|| opcode.strip_suffix(b",")).unwrap_or(opcode);
         let op = match opcode {
             b"nvme_cmd_read" => Op::Read,
             b"nvme_cmd_write" | b"nvme_cmd_write_zeroes" | b"nvme_cmd_zone_append" => Op::Write,
@@ -199,7 +203,11 @@ impl LineParser for Ftrace {
         }
         self.completions += u64::from(self.kind.event == BlkparseEvent::Completed);
         let time_ns = number::time(line.time, self.time.tick(), "the time")?;
-        if line.event == NVME { self.nvme(time_ns, line.rest) } else { self.block(time_ns, line.rest) }
+        if matches!(line.event, NVME | NVME_TARGET) {
+            self.nvme(time_ns, line.rest)
+        } else {
+            self.block(time_ns, line.rest)
+        }
     }
 }
 
@@ -216,8 +224,11 @@ fn block_event(rest: &[u8]) -> Result<BlockEvent<'_>, Flaw> {
         return Err(Flaw::Shape("no `major,minor` after the event".to_owned()));
     };
     let device = blkparse::linux_device(major, minor)?;
-    // A command is printed in blanks.
-    let rest = split_at(rest, b")").map_or(rest, |(_, after)| after);
+    // A command stands behind the bytes or alone, and is printed with blanks.
+    let (first, after) = first_word(rest);
+    let has_command = first.starts_with(b"(") || after.trim_ascii_start().starts_with(b"(");
+    let command = if has_command { split_at(rest, b")") } else { None };
+    let rest = command.map_or(rest, |(_, after)| after);
     let mut columns = [&[][..]; 3];
     let count = split_blank(rest, &mut columns);
     let [sector, plus, sectors] = columns;

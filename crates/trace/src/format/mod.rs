@@ -41,6 +41,7 @@ pub(crate) mod msr;
 pub(crate) mod oracle_general;
 pub(crate) mod replayer;
 pub(crate) mod spc;
+pub(crate) mod spdk;
 pub(crate) mod systor;
 pub(crate) mod tencent;
 pub(crate) mod vscsi;
@@ -226,11 +227,13 @@ formats! {
         "VSCSI version 2 binary: us, 512-byte sectors, size in bytes";
     VscsiCsv, "vscsi-csv", "version,time,op,size,lbn",
         "VSCSI as CSV (libCacheSim's sample): us, SCSI operation, bytes, 512-byte sectors";
-    Ftrace, "ftrace", "task-pid [cpu] flags s: block_rq_issue: maj,min RWBS bytes () sector + sectors [task]",
-        "Linux trace events, of ftrace, trace-cmd or perf: block_rq_*, block_bio_* (512-byte sectors), nvme_setup_cmd; s";
+    Ftrace, "ftrace", "task-pid [cpu] flags s: block_rq_issue: maj,min RWBS bytes () sector + sectors",
+        "Linux trace events (ftrace, trace-cmd, perf): block_rq_*, block_bio_*, nvme_setup_cmd: s, 512-byte sectors";
+    Spdk, "spdk", "core: us owner BDEV_IO_START id: N type: N offset: N len: N",
+        "spdk_trace's block events: us, blocks of 512 bytes unless said otherwise";
     BioSnoop, "biosnoop", "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)",
         "bcc's biosnoop: s, 512-byte sectors, size in bytes; times of completions";
-    Etw, "etw", "DiskRead, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum",
+    Etw, "etw", "DiskRead, TimeStamp, …, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, …",
         "xperf's CSV of Windows disk events, Microsoft's production traces: us, bytes; times of completions";
     FioV2, "fio2", "file read|write|trim|sync|datasync|wait offset length",
         "fio iolog version 2: bytes, us in `wait` lines";
@@ -269,6 +272,10 @@ impl Format {
                 "times are those of completions; T of the tool in Python is R for trims and flushes, too, \
                  so that they count as reads",
             ),
+            Format::Spdk => Some(
+                "devices are channels, of which a block device may have one for each thread; \
+                 the size of a block is not in the trace",
+            ),
             Format::Etw => Some("times are those of completions"),
             _ => None,
         }
@@ -299,6 +306,7 @@ impl Format {
             | Format::HpSrt
             | Format::VscsiCsv
             | Format::Ftrace
+            | Format::Spdk
             | Format::BioSnoop
             | Format::Midas
             | Format::OracleGeneral

@@ -168,7 +168,7 @@ fn the_best_event_of_a_trace_stands_for_its_requests() {
     let events = [
         line("1.1", "block_rq_issue: 259,0 WS 4096 () 64 + 8 none,0,0 [x]"),
         line("1.2", nvme),
-        line("1.3", "block_bio_queue: 259,0 WS 64 + 8 [x]"),
+        line("1.3", "block_bio_queue: 259,0 WS 64 + 8 [x)y]"),
         line("1.4", "block_rq_insert: 259,0 WS 4096 () 64 + 8 [x]"),
         line("1.5", "block_rq_complete: 259,0 WS () 64 + 8 none,0,0 [0]"),
         line("1.6", "block_bio_complete: 259,0 WS 64 + 8 [0]"),
@@ -469,4 +469,24 @@ fn column_names_of_cloud_traces_are_no_records() {
         let (found, requests, skipped) = read_text(&twice, &usual());
         assert_eq!((found, requests.len(), skipped.total()), (format, 2, 0), "{twice}");
     }
+}
+
+#[test]
+fn spdk_of_old_versions_has_no_ranges() {
+    let text = "76:  36995.652 b00 BDEV_IO_START       type:  2      id:    i23\n76:  36995.700 b00 BDEV_IO_START  type: 5 id: i24\n\
+                76:  36996.652 b00 BDEV_IO_START       type:  13 offset: 8 len: 8\n";
+    let (format, requests, skipped) = read_text(text, &usual());
+    assert_eq!((format, &requests[..]), (Format::Spdk, &[request(0, 0, Write, 4096, 4096)][..]));
+    assert_eq!((skipped.count(SkipReason::RangeUnknown), skipped.count(SkipReason::OtherCommand)), (1, 1));
+    let error = error_of(format!("{text}76: 36997 b00 BDEV_IO_START type: x\n").as_bytes(), None);
+    assert!(error.contains("t:4: ") && error.contains("the type is not a whole number: x"), "{error}");
+}
+
+#[test]
+fn an_nvme_target_has_the_same_commands() {
+    let text = "kworker/0:1H-1056  [000] ....    65.454270: nvmet_req_init: nvmet1: disk=/dev/sda, qid=1, cmdid=0, nsid=1, \
+                flags=0x40, meta=0x0, cmd=(nvme_cmd_write, slba=8, len=7, ctrl=0x0, dsmgmt=0, reftag=0)\n\
+                kworker/0:1H-1056  [000] ....    65.454271: nvmet_req_complete: nvmet1: qid=1, cmdid=0, res=0xff\n";
+    let (format, requests, _) = read_text(text, &usual());
+    assert_eq!((format, &requests[..]), (Format::Ftrace, &[request(0, 0, Write, 4096, 4096)][..]));
 }

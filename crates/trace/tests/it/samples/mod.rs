@@ -326,6 +326,21 @@ pub(crate) fn all() -> Vec<Sample> {
             ],
         ),
         text(
+            Format::Spdk,
+            "TSC Rate: 2300000000\n\
+             \x20 0: 141193.578 b00 BDEV_IO_START                         id:    i429      type:  2                ctx:   0x7ffb7d48b110   offset:12048            len:   2\n\
+             \x20 0: 143030.609 b00 BDEV_IO_DONE                          id:    i429      time:  1837.035         ctx:   0x7ffb7d48b110\n\
+             \x2011: 143031.578 (    123456) b01 BDEV_IO_START    size:      8 id:    i430      type:  1                ctx:   0x7ffb7d48b110   offset:64  qd: 1\n\
+             \x20 0: 143032.578 b00 BDEV_IO_START    id:    i431      type:  4   ctx: 0x1   offset:0    len:   0\n\
+             \x20 0: 143033.578 b00 BDEV_IO_START    id:    i432      type:  3   ctx: 0x1   offset:8    len:   16\n",
+            &[
+                request(0, 0, Write, 12048 * 512, 1024),
+                request(1_838_000, 1, Read, 64 * 512, 4096),
+                request(1_839_000, 0, Flush, 0, 0),
+                request(1_840_000, 0, Trim, 4096, 8192),
+            ],
+        ),
+        text(
             Format::BioSnoop,
             "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)\n\
              0.000004    supervise      1950   xvda1   W 13092560   4096       0.74\n\
