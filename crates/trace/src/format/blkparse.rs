@@ -9,7 +9,7 @@
 //!
 //! [`super::rwbs`] says what the letters of the RWBS column mean.
 
-use super::event::BlkparseEvent;
+use super::event::{BlkparseEvent, Seen};
 use super::requeues::Requeues;
 use super::text::LineParser;
 use super::{Item, TimeUnit, rwbs};
@@ -70,8 +70,9 @@ impl LineParser for Blkparse {
             }
             return Ok(Item::Skip(SkipReason::OtherEvent));
         }
-        self.completions += u64::from(self.event == BlkparseEvent::Completed);
-        if !has_range || rwbs::op_of(letters).is_none() {
+        let is_request = rwbs::op_of(letters).is_some();
+        self.completions += u64::from(is_request && self.event == BlkparseEvent::Completed);
+        if !has_range || !is_request {
             return Ok(rwbs::item(time_ns, device, letters, None, self.sector_bytes));
         }
         let sector = number::whole(sector, "the sector")?;
@@ -102,15 +103,12 @@ pub(crate) fn linux_device(major: &[u8], minor: &[u8]) -> Result<u32, Flaw> {
 
 /// Which event stands for the request, going by a sample.
 pub(crate) fn event_of(sample: &[u8]) -> BlkparseEvent {
-    let mut seen = [false; BlkparseEvent::ALL.len()];
+    let mut seen = Seen::default();
     for line in sample.split(|&byte| byte == b'\n') {
         let mut columns = [&[][..]; 7];
         if split_blank(line.trim_ascii(), &mut columns) > 6 && major_minor(columns[0]).is_some() {
-            for (seen, event) in seen.iter_mut().zip(BlkparseEvent::ALL) {
-                *seen |= columns[5] == event.letter().as_bytes();
-            }
+            seen.look(|event| columns[5] == event.letter().as_bytes());
         }
     }
-    let first = BlkparseEvent::ALL.into_iter().zip(seen).find(|(_, seen)| *seen);
-    first.map_or(BlkparseEvent::Queued, |(event, _)| event)
+    seen.best()
 }

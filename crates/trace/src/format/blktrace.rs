@@ -15,7 +15,7 @@
 
 use super::Item;
 use super::binary::{RecordParser, at};
-use super::event::BlkparseEvent;
+use super::event::{BlkparseEvent, Seen};
 use super::requeues::Requeues;
 use crate::noted::{self, Note};
 use crate::request::Op;
@@ -193,8 +193,8 @@ impl Blktrace {
             }
             return Ok(Item::Skip(SkipReason::OtherEvent));
         }
-        self.completions += u64::from(self.event == BlkparseEvent::Completed);
         let Some(op) = fields.op() else { return Ok(Item::Skip(SkipReason::OtherCommand)) };
+        self.completions += u64::from(self.event == BlkparseEvent::Completed);
         if op == Op::Flush {
             return Ok(Item::in_units(fields.time_ns, fields.device, op, (0, 1), (0, 1)));
         }
@@ -250,16 +250,13 @@ pub(crate) fn looks_like(sample: &[u8]) -> Option<Layout> {
 
 /// Which event stands for the request, going by a sample.
 pub(crate) fn event_of(sample: &[u8], layout: Layout) -> BlkparseEvent {
-    let mut seen = [false; BlkparseEvent::ALL.len()];
+    let mut seen = Seen::default();
     let mut rest = sample;
     while let Some((fields, after)) = first_of(rest, layout) {
-        for (seen, event) in seen.iter_mut().zip(BlkparseEvent::ALL) {
-            *seen |= fields.stands_for() == Some(event);
-        }
+        seen.look(|event| fields.stands_for() == Some(event));
         rest = after.get(fields.payload_bytes as usize..).unwrap_or(&[]);
     }
-    let first = BlkparseEvent::ALL.into_iter().zip(seen).find(|(_, seen)| *seen);
-    first.map_or(BlkparseEvent::Queued, |(event, _)| event)
+    seen.best()
 }
 
 fn first_of(sample: &[u8], layout: Layout) -> Option<(Fields, &[u8])> {

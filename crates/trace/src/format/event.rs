@@ -26,6 +26,25 @@ impl BlkparseEvent {
     }
 }
 
+/// Which events a sample holds.
+#[derive(Default)]
+pub(crate) struct Seen([bool; BlkparseEvent::ALL.len()]);
+
+impl Seen {
+    /// Looks at one more event: `is` says which it is.
+    pub(crate) fn look(&mut self, is: impl Fn(BlkparseEvent) -> bool) {
+        for (seen, event) in self.0.iter_mut().zip(BlkparseEvent::ALL) {
+            *seen |= is(event);
+        }
+    }
+
+    /// The event that stands for a request most closely; queueing if there was none.
+    pub(crate) fn best(&self) -> BlkparseEvent {
+        let first = BlkparseEvent::ALL.into_iter().zip(self.0).find(|(_, seen)| *seen);
+        first.map_or(BlkparseEvent::Queued, |(event, _)| event)
+    }
+}
+
 impl fmt::Display for BlkparseEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -143,7 +143,9 @@ impl Ftrace {
 
     fn block(&mut self, time_ns: u64, rest: &[u8]) -> Result<Item, Flaw> {
         let BlockEvent { device, letters, sector, sectors } = block_event(rest)?;
-        let moves = rwbs::op_of(letters).is_some_and(|op| op != Op::Flush) && sectors > 0;
+        let op = rwbs::op_of(letters);
+        self.completions += u64::from(op.is_some() && self.kind.event == BlkparseEvent::Completed);
+        let moves = op.is_some_and(|op| op != Op::Flush) && sectors > 0;
         if self.kind.event == BlkparseEvent::Issued && moves && self.requeues.issued((device, sector)) {
             return Ok(Item::Skip(SkipReason::Requeued));
         }
@@ -201,7 +203,6 @@ impl LineParser for Ftrace {
             self.note(&line);
             return Ok(Item::Skip(SkipReason::OtherEvent));
         }
-        self.completions += u64::from(self.kind.event == BlkparseEvent::Completed);
         let time_ns = number::time(line.time, self.time.tick(), "the time")?;
         if matches!(line.event, NVME | NVME_TARGET) {
             self.nvme(time_ns, line.rest)

@@ -32,6 +32,18 @@ fn text(format: Format, text: &str, requests: &[Request]) -> Sample {
     Sample { format, bytes: text.as_bytes().to_vec(), requests: requests.to_vec() }
 }
 
+/// Numbers of so many bytes each, one behind the other.
+fn fields(big_endian: bool, fields: &[(u64, usize)], payload: &[u8]) -> Vec<u8> {
+    let mut record = Vec::new();
+    for &(value, width) in fields {
+        let all = value.to_le_bytes();
+        let field = &all[..width];
+        if big_endian { record.extend(field.iter().rev()) } else { record.extend(field) }
+    }
+    record.extend(payload);
+    record
+}
+
 pub(crate) fn blktrace_record(
     big_endian: bool,
     action: u32,
@@ -40,25 +52,10 @@ pub(crate) fn blktrace_record(
     bytes: u32,
     payload: &[u8],
 ) -> Vec<u8> {
-    let mut record = Vec::new();
-    let mut put = |value: u64, width: usize| {
-        let all = value.to_le_bytes();
-        let field = &all[..width];
-        if big_endian { record.extend(field.iter().rev()) } else { record.extend(field) }
-    };
-    put(0x6561_7407, 4);
-    put(1, 4);
-    put(time_ns, 8);
-    put(sector, 8);
-    put(u64::from(bytes), 4);
-    put(u64::from(action), 4);
-    put(77, 4);
-    put(8 << 20 | 16, 4);
-    put(0, 4);
-    put(0, 2);
-    put(payload.len() as u64, 2);
-    record.extend(payload);
-    record
+    let (action, bytes) = ((u64::from(action), 4), (u64::from(bytes), 4));
+    let front = [(0x6561_7407, 4), (1, 4), (time_ns, 8), (sector, 8), bytes, action];
+    let back = [(77, 4), (8 << 20 | 16, 4), (0, 4), (0, 2), (payload.len() as u64, 2)];
+    fields(big_endian, &[&front[..], &back].concat(), payload)
 }
 
 pub(crate) fn blktrace2_record(
@@ -69,27 +66,9 @@ pub(crate) fn blktrace2_record(
     bytes: u32,
     payload: &[u8],
 ) -> Vec<u8> {
-    let mut record = Vec::new();
-    let mut put = |value: u64, width: usize| {
-        let all = value.to_le_bytes();
-        let field = &all[..width];
-        if big_endian { record.extend(field.iter().rev()) } else { record.extend(field) }
-    };
-    put(0x6561_7408, 4);
-    put(1, 4);
-    put(time_ns, 8);
-    put(sector, 8);
-    put(u64::from(bytes), 4);
-    put(77, 4);
-    put(action, 8);
-    put(8 << 20 | 16, 4);
-    put(0, 4);
-    put(0, 2);
-    put(payload.len() as u64, 2);
-    put(0, 8);
-    put(0, 4);
-    record.extend(payload);
-    record
+    let front = [(0x6561_7408, 4), (1, 4), (time_ns, 8), (sector, 8), (u64::from(bytes), 4), (77, 4), (action, 8)];
+    let back = [(8 << 20 | 16, 4), (0, 4), (0, 2), (payload.len() as u64, 2), (0, 8), (0, 4)];
+    fields(big_endian, &[&front[..], &back].concat(), payload)
 }
 
 pub(crate) fn vscsi1_record(command: u16, sector: u64, bytes: u32, time_us: u64) -> Vec<u8> {
@@ -174,13 +153,13 @@ pub(crate) fn all() -> Vec<Sample> {
                 record(1 << 33 | 2 << 16 | issued, 3000, 4096, 65536, &[]),
                 record(1 << 34 | 2 << 16 | issued, 3100, 0, 0, &[]),
                 record(1 << 35 | 2 << 16 | issued, 3200, 4096, 0, &[]),
-                record(1 << 32 | 2 << 16 | issued | 1 << 8, 4000, 4096, 512, b"12345678"),
+                record(1 << 32 | 2 << 16 | issued | 1 << 8, 4000, 4096, 4096, b"12345678"),
                 record(6 << 16 | issued, 5000, 0, 0, &[]),
             ],
             &[
                 request(0, 8 << 20 | 16, Write, 2048 * 512, 4096),
                 request(1000, 8 << 20 | 16, Trim, 4096 * 512, 65536),
-                request(2000, 8 << 20 | 16, Write, 4096 * 512, 512),
+                request(2000, 8 << 20 | 16, Write, 4096 * 512, 4096),
                 request(3000, 8 << 20 | 16, Flush, 0, 0),
             ],
         )
