@@ -68,7 +68,9 @@ class Options(TypedDict, total=False):
     format: str | None
     """Trace format, where detection is wrong."""
     time_unit: str | None
-    """Unit of the trace's times: s, ms, us or ns."""
+    """Unit of the trace's times: s, ms, us, 100ns (or filetime), ns or ps."""
+    sector: int | str | None
+    """Size of the trace's sectors, where the format's own is not right."""
 
 
 def words(options: Mapping[str, Any]) -> List[str]:
@@ -129,6 +131,8 @@ def with_input(
         given.setdefault("format", trace.format)
         if trace.time_unit is not None:
             given.setdefault("time_unit", trace.time_unit)
+        if trace.sector is not None:
+            given.setdefault("sector", trace.sector)
     elif isinstance(trace, (str, PathLike)):
         given["trace"] = trace
     elif trace is not None:

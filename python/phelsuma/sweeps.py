@@ -185,6 +185,8 @@ def _plain(configuration: Configuration) -> Dict[str, Any]:
     if isinstance(trace, Trace):
         plain.setdefault("format", trace.format)
         plain.setdefault("time_unit", trace.time_unit)
+        if trace.sector is not None:
+            plain.setdefault("sector", trace.sector)
         plain["trace"] = os.fspath(trace.path)
     elif isinstance(trace, os.PathLike):
         plain["trace"] = os.fspath(trace)

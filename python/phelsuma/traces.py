@@ -146,19 +146,25 @@ class Trace:
     format: str
     """The format, given or detected."""
     time_unit: Optional[str]
+    sector: Union[int, str, None]
     _opened: _engine.Trace
 
     @classmethod
     def open(
-        cls, path: Union[str, PathLike[str]], *, format: Optional[str] = None, time_unit: Optional[str] = None
+        cls,
+        path: Union[str, PathLike[str]],
+        *,
+        format: Optional[str] = None,
+        time_unit: Optional[str] = None,
+        sector: Union[int, str, None] = None,
     ) -> Trace:
         """Opens a trace and detects its format.
 
         Raises:
             InputError: the file cannot be read, or its format is unknown.
         """
-        trace = _engine.Trace(fspath(path), words({"format": format, "time_unit": time_unit}))
-        return cls(Path(path), trace.format(), time_unit, trace)
+        trace = _engine.Trace(fspath(path), words({"format": format, "time_unit": time_unit, "sector": sector}))
+        return cls(Path(path), trace.format(), time_unit, sector, trace)
 
     def info(self, page: Union[int, str] = "4KiB") -> Dict[str, Any]:
         """A summary of the trace: `phelsuma.trace-info/1` (docs/JSON.md)."""

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::size;
 use clap::Args;
-use phelsuma_trace::{ColumnSpec, Filters, Format, OpenOptions, TimeUnit, TraceError};
+use phelsuma_trace::{ColumnSpec, Filters, Format, OpenOptions, SECTOR_BYTES_MAX, TimeUnit, TraceError};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -28,9 +28,12 @@ pub struct FormatArgs {
     /// Names of operations, such as read=0|R,write=1,skip=2 [default: the usual words]
     #[arg(long, value_name = "OP=NAME|NAME,...", requires = "columns")]
     ops: Option<String>,
-    /// Unit of the trace's times: s, ms, us, 100ns (filetime) or ns
+    /// Unit of the trace's times: s, ms, us, 100ns (or filetime), ns or ps
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     pub time_unit: Option<TimeUnit>,
+    /// Size of the trace's sectors, such as 512 or 4KiB [default: the format's]
+    #[arg(long, value_name = "SIZE", value_parser = sector)]
+    pub sector: Option<u32>,
     /// Sort requests by time, in bounded memory and temporary files
     #[arg(long)]
     sort: bool,
@@ -63,6 +66,7 @@ impl FormatArgs {
         Ok(OpenOptions {
             format: self.format,
             time_unit: self.time_unit,
+            sector_bytes: self.sector,
             columns: self.columns.as_deref().map(|columns| self.column_spec(columns)).transpose()?,
             sort: self.sort,
             filters: Filters {
@@ -100,6 +104,7 @@ impl FormatArgs {
             ("--format", self.format.is_some()),
             ("--columns", self.columns.is_some()),
             ("--time-unit", self.time_unit.is_some()),
+            ("--sector", self.sector.is_some()),
             ("--sort", self.sort),
             ("--only-device", !self.only_device.is_empty()),
             ("--first", self.first.is_some()),
@@ -145,10 +150,13 @@ impl ColumnsFile {
         };
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-        let file: Self =
-            toml::from_str(&text).map_err(|error| Failure::Input(format!("{}: {}", path.display(), error.message())))?;
+        let file: Self = toml::from_str(&text)
+            .map_err(|error| Failure::Input(format!("{}: {}", path.display(), error.message())))?;
         if file.columns.is_none() {
-            return Err(Failure::Input(format!("{}: columns is missing, such as \"time:us,op,offset,size\"", path.display())));
+            return Err(Failure::Input(format!(
+                "{}: columns is missing, such as \"time:us,op,offset,size\"",
+                path.display()
+            )));
         }
         Ok(file)
     }
@@ -180,6 +188,14 @@ fn addresses(text: &str) -> Result<Range<u64>, String> {
 
 fn not_empty(range: Range<u64>) -> Result<Range<u64>, String> {
     if range.is_empty() { Err("the range is empty; its end is after its begin".to_string()) } else { Ok(range) }
+}
+
+/// The size of a sector.
+fn sector(text: &str) -> Result<u32, String> {
+    let bytes = size::parse(text)?;
+    u32::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= SECTOR_BYTES_MAX).ok_or_else(|| {
+        format!("a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right")
+    })
 }
 
 fn format(name: &str) -> Result<Format, String> {

@@ -2,7 +2,7 @@
 //! goes back. Each says what it doubts, and which option would settle it.
 
 use crate::format::Format;
-use crate::noted::Noted;
+use crate::noted::{Note, Noted};
 use crate::report::FileRead;
 use crate::skipped::SkipReason;
 
@@ -13,9 +13,10 @@ const LONG_NS: u64 = 30 * 86_400 * 1_000_000_000;
 const TELLING_REQUESTS: u64 = 3;
 
 /// What a person should look at, a sentence each.
-pub(crate) fn warnings(files: &[FileRead], noted: &Noted, sorted: bool) -> Vec<String> {
+pub(crate) fn warnings(files: &[FileRead], noted: &Noted, notes: &[(Note, u64)], sorted: bool) -> Vec<String> {
     let mut warnings = noted.remarks.clone();
     warnings.extend(left_out(noted));
+    warnings.extend(notes.iter().map(|(note, count)| format!("{note}: {count}")));
     warnings.extend(files.iter().filter_map(|file| file.format.caveat()).map(str::to_owned));
     warnings.dedup();
     if let [file] = files {

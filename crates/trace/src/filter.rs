@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::TraceError;
 use crate::format::{Record, Records};
-use crate::noted::Noted;
+use crate::noted::{Note, Noted};
 use crate::reader::{END_BYTES_MAX, SPLIT_BYTES_MAX};
 use crate::request::Op;
 use crate::skipped::SkipReason;
@@ -52,6 +52,10 @@ impl Filtered {
 }
 
 impl Records for Filtered {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        self.source.notes()
+    }
+
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
         if let Some(Filters { first: Some(first), .. }) = self.filters
             && self.passed == first

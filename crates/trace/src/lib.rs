@@ -71,8 +71,11 @@ pub use format::{BlkparseEvent, Format, TimeUnit};
 pub use histogram::LogHistogram;
 pub use info::{InfoOptions, TraceInfo, WorkloadExtent};
 pub use memory::{Columns, Requests, TraceOrigin};
+pub use noted::Note;
 pub use output::{Compressed, Compression};
-pub use reader::{END_BYTES_MAX, OpenOptions, SIZE_BYTES_MAX, SPLIT_BYTES_MAX, TraceFile, reader_from};
+pub use reader::{
+    END_BYTES_MAX, OpenOptions, SECTOR_BYTES_MAX, SIZE_BYTES_MAX, SPLIT_BYTES_MAX, TraceFile, reader_from,
+};
 pub use report::{FileRead, InputReport};
 pub use request::{Op, PageRequest, Request, Source};
 pub use skipped::{SkipReason, Skipped};

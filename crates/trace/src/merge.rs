@@ -1,11 +1,11 @@
 //! Several streams of records as one, in the order of their times.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::TraceError;
 use crate::format::{Record, Records};
-use crate::noted::Noted;
+use crate::noted::{Note, Noted};
 
 /// Streams merged by time. Each keeps its own order; at the same time the stream given first comes first.
 pub(crate) struct ByTime<S> {
@@ -66,6 +66,14 @@ impl Merged {
 }
 
 impl Records for Merged {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        let mut sums = BTreeMap::new();
+        for (note, count) in self.0.streams.iter().flat_map(|stream| stream.notes()) {
+            *sums.entry(note).or_insert(0) += count;
+        }
+        sums.into_iter().collect()
+    }
+
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
         self.0.next(|stream| stream.next_record(noted))
     }

@@ -105,15 +105,57 @@ fn not_whole(text: &[u8], what: &str) -> Flaw {
     }
 }
 
+/// A whole number, in decimal or behind `0x` in hexadecimal.
+pub(crate) fn whole_or_hexadecimal(text: &[u8], what: &str) -> Result<u64, Flaw> {
+    let Some(digits) = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")) else {
+        return whole(text, what);
+    };
+    let hexadecimal = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
+    let value = std::str::from_utf8(digits).ok().filter(|_| hexadecimal).map(|text| u64::from_str_radix(text, 16));
+    match value {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(_)) => Err(Flaw::Value(format!("{what} {} does not fit 64 bits", excerpt(text)))),
+        None => Err(not_whole(text, what)),
+    }
+}
+
 /// A device number: a whole number of 32 bits.
 pub(crate) fn device(text: &[u8], what: &str) -> Result<u32, Flaw> {
     let value = whole(text, what)?;
     u32::try_from(value).map_err(|_| Flaw::Value(format!("{what} {value} does not fit 32 bits")))
 }
 
-/// A time in units of `unit_ns` nanoseconds, whole or with a fraction (digits below a nanosecond are dropped). It may
-/// have an exponent, as some scripts print small values.
-pub(crate) fn time(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, Flaw> {
+/// One unit of a time column: whole nanoseconds, or a part of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tick {
+    ns: u64,
+    /// How many units make `ns` nanoseconds.
+    parts: u64,
+}
+
+impl Tick {
+    /// A unit of so many nanoseconds.
+    pub(crate) const fn of_ns(ns: u64) -> Self {
+        Tick { ns, parts: 1 }
+    }
+
+    /// A picosecond.
+    pub(crate) const PS: Tick = Tick { ns: 1, parts: 1000 };
+
+    /// So many units in nanoseconds, rounded down; `None` if that does not fit 64 bits.
+    pub(crate) fn whole_ns(self, units: u64) -> Option<u64> {
+        units.checked_mul(self.ns).map(|ns| ns / self.parts)
+    }
+}
+
+/// A time in units of `tick`, whole or with a fraction (digits below a nanosecond are dropped). It may have an exponent,
+/// as some scripts print small values.
+pub(crate) fn time(text: &[u8], tick: Tick, what: &str) -> Result<u64, Flaw> {
+    let ns = time_in(text, tick.ns, what)?;
+    Ok(if tick.parts == 1 { ns } else { ns / tick.parts })
+}
+
+fn time_in(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, Flaw> {
     let point = memchr::memchr(b'.', text).unwrap_or(text.len());
     let (whole_text, fraction) = text.split_at_checked(point).unwrap_or((text, &[]));
     let fraction = fraction.strip_prefix(b".").unwrap_or_default();
@@ -165,6 +207,17 @@ mod tests {
     }
 
     #[test]
+    fn hexadecimal_numbers_need_their_mark() {
+        assert_eq!(whole_or_hexadecimal(b"0x00010000", "n"), Ok(65536));
+        assert_eq!(whole_or_hexadecimal(b"0XffFFffFFffFFffFF", "n"), Ok(u64::MAX));
+        assert_eq!(whole_or_hexadecimal(b"4096", "n"), Ok(4096));
+        assert!(matches!(whole_or_hexadecimal(b"0x10000000000000000", "n"), Err(Flaw::Value(_))));
+        for junk in [&b"0x"[..], b"0x-1", b"0x+1", b"ff", b"0xg", b""] {
+            assert!(matches!(whole_or_hexadecimal(junk, "n"), Err(Flaw::Shape(_))), "{junk:?}");
+        }
+    }
+
+    #[test]
     fn what_is_no_whole_number_is_told_apart() {
         assert!(matches!(whole(b"18446744073709551616", "n"), Err(Flaw::Value(_))));
         assert!(matches!(whole(b"-1", "n"), Err(Flaw::Value(_))));
@@ -175,23 +228,32 @@ mod tests {
 
     #[test]
     fn times_are_exact_to_the_nanosecond() {
-        assert_eq!(time(b"1398396860.168065791", 1_000_000_000, "t"), Ok(1_398_396_860_168_065_791));
-        assert_eq!(time(b"0.999999999", 1_000_000_000, "t"), Ok(999_999_999));
-        assert_eq!(time(b"26.214000", 1_000_000, "t"), Ok(26_214_000));
-        assert_eq!(time(b"12.3456789012345", 1_000, "t"), Ok(12_345));
-        assert_eq!(time(b"7", 100, "t"), Ok(700));
-        assert_eq!(time(b".5", 1_000, "t"), Ok(500));
-        assert_eq!(time(b"5.", 1_000, "t"), Ok(5_000));
-        assert_eq!(time(b"1.5e-05", 1_000_000_000, "t"), Ok(15_000));
+        assert_eq!(time(b"1398396860.168065791", Tick::of_ns(1_000_000_000), "t"), Ok(1_398_396_860_168_065_791));
+        assert_eq!(time(b"0.999999999", Tick::of_ns(1_000_000_000), "t"), Ok(999_999_999));
+        assert_eq!(time(b"26.214000", Tick::of_ns(1_000_000), "t"), Ok(26_214_000));
+        assert_eq!(time(b"12.3456789012345", Tick::of_ns(1_000), "t"), Ok(12_345));
+        assert_eq!(time(b"7", Tick::of_ns(100), "t"), Ok(700));
+        assert_eq!(time(b".5", Tick::of_ns(1_000), "t"), Ok(500));
+        assert_eq!(time(b"5.", Tick::of_ns(1_000), "t"), Ok(5_000));
+        assert_eq!(time(b"1.5e-05", Tick::of_ns(1_000_000_000), "t"), Ok(15_000));
+    }
+
+    #[test]
+    fn picoseconds_are_rounded_down_to_nanoseconds() {
+        assert_eq!(time(b"1999", Tick::PS, "t"), Ok(1));
+        assert_eq!(time(b"18446744073709551615", Tick::PS, "t"), Ok(18_446_744_073_709_551));
+        assert_eq!(time(b"2500.9", Tick::PS, "t"), Ok(2));
+        assert_eq!((Tick::PS.whole_ns(3_000), Tick::of_ns(100).whole_ns(7)), (Some(3), Some(700)));
+        assert_eq!(Tick::of_ns(100).whole_ns(u64::MAX), None);
     }
 
     #[test]
     fn what_is_no_time_is_refused() {
         for junk in [&b""[..], b".", b"inf", b"nan", b"1.2.3", b"x", b"1,5"] {
-            assert!(matches!(time(junk, 1, "t"), Err(Flaw::Shape(_))), "{junk:?}");
+            assert!(matches!(time(junk, Tick::of_ns(1), "t"), Err(Flaw::Shape(_))), "{junk:?}");
         }
         for value in [&b"-1"[..], b"-0.5", b"1e300", b"18446744073709551615"] {
-            assert!(matches!(time(value, 1_000, "t"), Err(Flaw::Value(_))), "{value:?}");
+            assert!(matches!(time(value, Tick::of_ns(1_000), "t"), Err(Flaw::Value(_))), "{value:?}");
         }
     }
 }

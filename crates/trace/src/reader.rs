@@ -16,11 +16,11 @@ use crate::format::binary::BinaryRecords;
 use crate::format::columns::{ColumnSpec, parser::AnyColumns};
 use crate::format::dialect::Lenient;
 use crate::format::text::{LineParser, TextRecords};
-use crate::format::{self, Format, Record, Records, TimeUnit};
+use crate::format::{self, Format, Record, Records, SECTOR_BYTES, TimeUnit};
 use crate::input::{Input, printable};
 use crate::lines::Lines;
 use crate::merge::Merged;
-use crate::noted::Noted;
+use crate::noted::{Note, Noted};
 use crate::report::{FileRead, InputReport};
 use crate::request::{Op, Request};
 use crate::skipped::{SkipReason, Skipped};
@@ -37,6 +37,9 @@ pub const SPLIT_BYTES_MAX: u64 = 1 << 40;
 /// So many files are merged at the most.
 const FILES_MAX: usize = 512;
 
+/// No sector may be larger (1 MiB).
+pub const SECTOR_BYTES_MAX: u32 = 1 << 20;
+
 /// What the file does not say, or says wrongly; and what of it is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
@@ -47,6 +50,9 @@ pub struct OpenOptions {
     pub time_unit: Option<TimeUnit>,
     /// Which blkparse or blktrace event is the request; guessed from content when absent.
     pub blkparse_event: Option<BlkparseEvent>,
+    /// Bytes of a sector, a power of two up to [`SECTOR_BYTES_MAX`]; the format's own when absent. An error
+    /// for formats whose addresses and sizes are in bytes.
+    pub sector_bytes: Option<u32>,
     /// What each column is, of format `columns`; the file's heading says so when absent.
     pub columns: Option<ColumnSpec>,
     /// Put requests into the order of their times, in bounded memory and temporary files.
@@ -55,6 +61,26 @@ pub struct OpenOptions {
     pub filters: Filters,
     /// A warning is an error at the end of the trace.
     pub strict: bool,
+}
+
+impl OpenOptions {
+    /// The sector to count in, where the format's own is of `own` bytes.
+    fn sector(&self, own: u64) -> u64 {
+        self.sector_bytes.map_or(own, u64::from)
+    }
+
+    fn check(&self, format: Format) -> Result<(), TraceError> {
+        match self.sector_bytes {
+            None => Ok(()),
+            Some(bytes) if !bytes.is_power_of_two() || bytes > SECTOR_BYTES_MAX => Err(TraceError::Option(format!(
+                "a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right"
+            ))),
+            Some(_) if !format.has_sectors() => Err(TraceError::Option(format!(
+                "{format} has addresses and sizes in bytes, so a size of a sector says nothing"
+            ))),
+            Some(_) => Ok(()),
+        }
+    }
 }
 
 /// An open trace: an iterator over its requests that ends after the first error.
@@ -180,6 +206,12 @@ impl TraceFile {
         &self.noted.skipped
     }
 
+    /// What is odd about what was read so far, and how often.
+    #[must_use]
+    pub fn notes(&self) -> Vec<(Note, u64)> {
+        self.records.notes()
+    }
+
     /// How many requests were yielded so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -209,7 +241,7 @@ impl TraceFile {
             sorted: self.sorted,
             devices: noted.devices(),
             duration_ns: noted.clock.duration_ns(),
-            warnings: doubts::warnings(&self.files, noted, self.sorted),
+            warnings: doubts::warnings(&self.files, noted, &self.notes(), self.sorted),
         }
     }
 
@@ -305,6 +337,7 @@ impl OpenedFile {
             Some(format) => format,
             None => format::detect::detect(&input)?,
         };
+        options.check(format)?;
         let columns = match format {
             Format::Columns => Some(format::columns::of(options.columns.as_ref(), &input.sample, &input.file)?),
             _ => None,
@@ -333,6 +366,7 @@ fn records(
     use crate::format::disksim::FiveColumns;
     let Input { file, sample, stream, .. } = input;
     let FileRead { format, time_unit: time, .. } = *read;
+    let sector_bytes = options.sector(SECTOR_BYTES);
     // A format that is named needs no header.
     let needs_header = read.format_guessed;
     let text = Text { stream, file: Arc::clone(&file), format };
@@ -343,37 +377,61 @@ fn records(
             let separator = spec.separator();
             text.lenient(Lenient::separated(AnyColumns::new(spec, time), separator))
         }
-        Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed)),
-        Format::FlashSim => text.records(format::flashsim::parser(time)),
+        Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed, sector_bytes)),
+        Format::FlashSim => text.records(format::flashsim::parser(time, sector_bytes)),
         Format::Replayer => text.records(format::replayer::parser(time)),
         Format::Msr => text.records(format::msr::Msr::new(time)),
-        Format::Spc => text.records(format::spc::Spc { time }),
-        Format::DiskMon => text.records(format::diskmon::DiskMon { time }),
+        Format::Spc => text.records(format::spc::Spc { time, sector_bytes }),
+        Format::DiskMon => text.records(format::diskmon::DiskMon { time, sector_bytes }),
         Format::Blkparse => {
             let event = options.blkparse_event.unwrap_or_else(|| format::blkparse::event_of(&sample));
-            text.records(format::blkparse::Blkparse { time, event })
+            text.records(format::blkparse::Blkparse::new(time, event, sector_bytes))
+        }
+        Format::Ftrace => {
+            let kind = format::ftrace::Kind::of(&sample, options.blkparse_event);
+            text.records(format::ftrace::Ftrace::new(time, kind, sector_bytes))
+        }
+        Format::Spdk => text.records(format::spdk::Spdk::new(time, sector_bytes)),
+        Format::BioSnoop => text.records(format::biosnoop::BioSnoop::new(time, sector_bytes)),
+        Format::Etw => text.records(format::etw::Etw::new(time)),
+        Format::Midas => {
+            let block_bytes = options.sector(format::midas::BLOCK_BYTES);
+            text.records(format::midas::Midas { time, block_bytes })
+        }
+        Format::VscsiCsv => {
+            let radix = format::vscsi_csv::radix_of(&sample);
+            text.records(format::vscsi_csv::VscsiCsv { time, sector_bytes, radix })
+        }
+        Format::OracleGeneral => {
+            let block_bytes = options.sector(format::oracle_general::BLOCK_BYTES);
+            let parser = format::oracle_general::OracleGeneral { time, block_bytes };
+            Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
         Format::FioV2 => text.records(format::fio::Fio::new(2, time)),
         Format::FioV3 => text.records(format::fio::Fio::new(3, time)),
-        Format::BioTracer => text.records(format::biotracer::BioTracer { time }),
-        Format::Fiu => text.records(format::fiu::Fiu { time }),
+        Format::BioTracer => text.records(format::biotracer::BioTracer { time, sector_bytes }),
+        Format::Fiu => text.records(format::fiu::Fiu { time, sector_bytes }),
         Format::WiscSee => text.records(format::wiscsee::WiscSee { time }),
         Format::Alibaba => text.records(format::alibaba::Alibaba { time }),
-        Format::Tencent => text.records(format::tencent::Tencent { time }),
+        Format::Tencent => text.records(format::tencent::Tencent { time, sector_bytes }),
         Format::Systor => text.records(format::systor::Systor::new(time, needs_header)),
-        Format::HpSrt => return format::hp_srt::open(text.stream, file),
+        Format::HpSrt => return format::hp_srt::open(text.stream, file, options.sector(format::hp_srt::SECTOR_BYTES)),
         Format::Blktrace => {
-            let big_endian = format::blktrace::looks_like(&sample).unwrap_or(false);
-            let event = options.blkparse_event.unwrap_or_else(|| format::blktrace::event_of(&sample, big_endian));
-            let parser = format::blktrace::Blktrace { big_endian, event };
-            Box::new(BinaryRecords::new(text.stream, parser, file, 0))
+            let layout = format::blktrace::looks_like(&sample).unwrap_or(format::blktrace::USUAL);
+            let event = options.blkparse_event.unwrap_or_else(|| format::blktrace::event_of(&sample, layout));
+            let parser = format::blktrace::Blktrace::new(layout, event, sector_bytes);
+            if layout.wide {
+                Box::new(BinaryRecords::<_, { format::blktrace::V8_BYTES }>::new(text.stream, parser, file, 0))
+            } else {
+                Box::new(BinaryRecords::<_, { format::blktrace::V7_BYTES }>::new(text.stream, parser, file, 0))
+            }
         }
         Format::VscsiV1 => {
-            let parser = format::vscsi::VscsiV1 { time };
+            let parser = format::vscsi::VscsiV1 { time, sector_bytes };
             Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
         Format::VscsiV2 => {
-            let parser = format::vscsi::VscsiV2 { time };
+            let parser = format::vscsi::VscsiV2 { time, sector_bytes };
             Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
     })

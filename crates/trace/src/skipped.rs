@@ -24,6 +24,12 @@ pub enum SkipReason {
     Absurd,
     /// Another event of the same request (queued, completed, …).
     OtherEvent,
+    /// A request issued once more after it was put back into the queue (requeued).
+    Requeued,
+    /// A request of which the trace lacks the range, such as an NVMe trim whose ranges are in its data.
+    RangeUnknown,
+    /// A hint to write dirty pages out (`sync_file_range`), which makes nothing durable.
+    WriteOutHint,
     /// A line of the recorder's own, such as blkparse's summary.
     RecorderLine,
     /// Padding or a header that an archiver left between the records.
@@ -75,6 +81,9 @@ impl SkipReason {
             SkipReason::SizeZero => "requests of size zero",
             SkipReason::Absurd => "absurd addresses or sizes",
             SkipReason::OtherEvent => "other events of a request",
+            SkipReason::Requeued => "requests issued again after a requeue",
+            SkipReason::RangeUnknown => "requests without their range",
+            SkipReason::WriteOutHint => "hints to write out (sync_file_range)",
             SkipReason::RecorderLine => "lines of the recorder's own",
             SkipReason::ArchiveLeftover => "leftovers of an archive",
             SkipReason::OtherCommand => "other commands",

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::TraceError;
 use crate::format::{Record, Records};
 use crate::merge::ByTime;
-use crate::noted::Noted;
+use crate::noted::{Note, Noted};
 use crate::request::Op;
 
 /// Records of a chunk: 40 MiB.
@@ -28,6 +28,8 @@ pub(crate) struct Sorted {
     source: Option<Box<dyn Records>>,
     file: Arc<str>,
     chunk_records: usize,
+    /// Those of the source, once it is read.
+    notes: Vec<(Note, u64)>,
     runs: ByTime<Run>,
 }
 
@@ -37,11 +39,11 @@ impl Sorted {
     }
 
     fn in_chunks(source: Box<dyn Records>, file: Arc<str>, chunk_records: usize) -> Self {
-        Sorted { source: Some(source), file, chunk_records, runs: ByTime::new(Vec::new()) }
+        Sorted { source: Some(source), file, chunk_records, notes: Vec::new(), runs: ByTime::new(Vec::new()) }
     }
 
     /// Reads everything.
-    fn sort(&mut self, mut source: Box<dyn Records>, noted: &mut Noted) -> Result<(), TraceError> {
+    fn sort(&mut self, source: &mut dyn Records, noted: &mut Noted) -> Result<(), TraceError> {
         let failed = |error| TraceError::io(&self.file, "sorting in temporary files failed", error);
         let mut runs: Vec<Run> = Vec::new();
         loop {
@@ -72,9 +74,14 @@ impl Sorted {
 }
 
 impl Records for Sorted {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        self.notes.clone()
+    }
+
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
-        if let Some(source) = self.source.take() {
-            self.sort(source, noted)?;
+        if let Some(mut source) = self.source.take() {
+            self.sort(source.as_mut(), noted)?;
+            self.notes = source.notes();
         }
         let next = self.runs.next(Run::next);
         next.map_err(|error| TraceError::io(&self.file, "sorting in temporary files failed", error))

@@ -276,7 +276,7 @@ const WRONG: &[(&str, &str)] = &[
     ("trace info --workload uniform --pages 0", "1 or more would be right"),
     ("trace info --workload desktop --pages 8191", "8192 would be right"),
     ("trace info --workload uniform --pages 10 --writes 0", "--writes"),
-    ("trace info --workload uniform --pages 10 --format csv", "--format and --time-unit are about a trace"),
+    ("trace info --workload uniform --pages 10 --format csv", "--format, --time-unit and --sector are about a trace"),
     ("trace info x --pages 10", "--pages"),
     ("trace info --pages 10", "--workload"),
     ("trace info /dev/null", "empty"),

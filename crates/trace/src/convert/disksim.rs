@@ -1,5 +1,5 @@
-//! DiskSim ASCII: whole 512-byte sectors, reads and writes only. Exact to the nanosecond in ns and ms;
-//! whole microseconds in us, milliseconds with six decimals.
+//! DiskSim ASCII: whole 512-byte sectors, reads and writes only. Exact to the nanosecond in ps, ns,
+//! ms and s; whole units in us and 100ns, milliseconds with six decimals.
 
 use std::fmt::Write;
 
@@ -33,12 +33,14 @@ impl Encoder for DiskSim {
             return Err(format!("{size_bytes} bytes at {offset_bytes} are no whole sectors; csv would be right"));
         }
         let (sector, sectors) = (offset_bytes / SECTOR_BYTES, size_bytes / SECTOR_BYTES);
-        let unit_ns = self.time.ns();
         // Writing to a string cannot fail.
         let _ = match self.time {
-            TimeUnit::Ns | TimeUnit::Ticks | TimeUnit::Us => write!(text, "{}", time_ns / unit_ns),
-            TimeUnit::Ms => write!(text, "{}.{:06}", time_ns / unit_ns, time_ns % unit_ns),
-            TimeUnit::S => write!(text, "{}.{:09}", time_ns / unit_ns, time_ns % unit_ns),
+            TimeUnit::Ps => write!(text, "{}", u128::from(time_ns) * 1000),
+            TimeUnit::Ns => write!(text, "{time_ns}"),
+            TimeUnit::HundredNs => write!(text, "{}", time_ns / 100),
+            TimeUnit::Us => write!(text, "{}", time_ns / 1000),
+            TimeUnit::Ms => write!(text, "{}.{:06}", time_ns / 1_000_000, time_ns % 1_000_000),
+            TimeUnit::S => write!(text, "{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000),
         };
         let _ = writeln!(text, " {device} {sector} {sectors} {flag}");
         Ok(())

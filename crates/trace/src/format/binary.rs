@@ -5,12 +5,17 @@ use std::sync::Arc;
 
 use super::{Item, Record, Records};
 use crate::TraceError;
-use crate::noted::Noted;
+use crate::noted::{Note, Noted};
 
 /// Reads one record of `N` bytes.
 pub(crate) trait RecordParser<const N: usize>: Send {
     /// The record, or its error.
     fn parse(&mut self, bytes: &[u8; N]) -> Result<Item, String>;
+
+    /// What is odd about the records so far.
+    fn notes(&self) -> Vec<(Note, u64)> {
+        Vec::new()
+    }
 
     /// How many bytes follow this record before the next one.
     fn trailing_bytes(&self, _: &[u8; N]) -> u64 {
@@ -40,6 +45,10 @@ impl<P: RecordParser<N>, const N: usize> BinaryRecords<P, N> {
 }
 
 impl<P: RecordParser<N>, const N: usize> Records for BinaryRecords<P, N> {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        self.parser.notes()
+    }
+
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
         loop {
             let start = self.byte;

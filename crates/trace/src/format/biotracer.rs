@@ -5,12 +5,13 @@
 //! may go backwards, and the phone's clock may be set while it records.
 
 use super::text::LineParser;
-use super::{Item, SECTOR_BYTES, TimeUnit};
+use super::{Item, TimeUnit};
 use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;
 
 pub(crate) struct BioTracer {
     pub(crate) time: TimeUnit,
+    pub(crate) sector_bytes: u64,
 }
 
 impl LineParser for BioTracer {
@@ -22,14 +23,15 @@ impl LineParser for BioTracer {
         let sectors = number::whole(sectors, "the size in sectors")?;
         let bytes = number::whole(bytes, "the size in bytes")?;
         let kind = number::whole(kind, "the type")?;
-        let time_ns = number::time(generated, self.time.ns(), "the time")?;
-        if sectors.checked_mul(SECTOR_BYTES) != Some(bytes) {
+        let time_ns = number::time(generated, self.time.tick(), "the time")?;
+        if sectors.checked_mul(self.sector_bytes) != Some(bytes) {
             return Err(Flaw::Value(format!(
-                "{sectors} sectors are not {bytes} bytes, 512 times as many would be right"
+                "{sectors} sectors are not {bytes} bytes, {} times as many would be right",
+                self.sector_bytes
             )));
         }
         let op = if kind & 1 == 1 { Op::Write } else { Op::Read };
-        Ok(Item::in_units(time_ns, 0, op, (lba, SECTOR_BYTES), (bytes, 1)))
+        Ok(Item::in_units(time_ns, 0, op, (lba, self.sector_bytes), (bytes, 1)))
     }
 
     fn columns(&self) -> Option<usize> {

@@ -2,79 +2,90 @@
 //! 512-byte sectors.
 //!
 //! A request appears several times (queued, inserted, issued, completed, …). The request proper is the
-//! issue to the drive (D); a trace recorded without those has only Q. The reader takes D if the first
-//! 64 KiB hold one, else Q, unless an option says which. Times of several CPUs interleave and may go
-//! backwards. The summary at the end is skipped, as are plug, unplug and message lines.
+//! issue to the drive (D). A trace recorded without those has only Q, one of a device without a queue
+//! only C. The reader takes D if the first 64 KiB hold one, else Q, else C, unless an option says which.
+//! A request that is issued, requeued (R) and issued again counts once. Times of several CPUs interleave
+//! and may go backwards. The summary at the end is skipped, as are plug, unplug and message lines.
 //!
-//! RWBS: R read, W write, D discard, F a flush (before W: flush first; after W: force unit access),
-//! N none of them; S, M, A and others only qualify. A write with F counts as a write; F alone, or
-//! without sectors, is a flush.
+//! [`super::rwbs`] says what the letters of the RWBS column mean.
 
-use super::event::BlkparseEvent;
+use super::event::{BlkparseEvent, Seen};
+use super::requeues::Requeues;
 use super::text::LineParser;
-use super::{Item, SECTOR_BYTES, TimeUnit};
+use super::{Item, TimeUnit, rwbs};
+use crate::noted::{self, Note};
 use crate::number::{self, Flaw, split_blank};
-use crate::request::Op;
 use crate::skipped::SkipReason;
 
 pub(crate) struct Blkparse {
-    pub(crate) time: TimeUnit,
-    pub(crate) event: BlkparseEvent,
+    time: TimeUnit,
+    event: BlkparseEvent,
+    sector_bytes: u64,
+    requeues: Requeues,
+    completions: u64,
+}
+
+impl Blkparse {
+    pub(crate) fn new(time: TimeUnit, event: BlkparseEvent, sector_bytes: u64) -> Self {
+        Blkparse { time, event, sector_bytes, requeues: Requeues::default(), completions: 0 }
+    }
+
+    /// Another event than the one that stands for the request: of interest where it ends or repeats one.
+    fn note(&mut self, device: u32, action: &[u8], sector: &[u8]) {
+        if self.event == BlkparseEvent::Issued
+            && matches!(action, b"R" | b"C")
+            && let Ok(sector) = number::whole(sector, "the sector")
+        {
+            if action == b"R" {
+                self.requeues.put_back((device, sector));
+            } else {
+                self.requeues.completed((device, sector));
+            }
+        }
+    }
 }
 
 impl LineParser for Blkparse {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        noted::completions(self.completions)
+    }
+
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
         let mut columns = [&[][..]; 10];
         let count = split_blank(line, &mut columns);
-        let [device, cpu, sequence, time, pid, action, rwbs, sector, plus, sectors] = columns;
+        let [device, cpu, sequence, time, pid, action, letters, sector, plus, sectors] = columns;
         let Some((major, minor)) = major_minor(device) else {
             return Ok(Item::Skip(SkipReason::RecorderLine));
         };
         number::need_columns(count, 6..=usize::MAX)?;
         number::whole(cpu, "the CPU")?;
         number::whole(sequence, "the sequence number")?;
-        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         number::whole(pid, "the pid")?;
         let device = linux_device(major, minor)?;
+        let has_range = count >= 10 && plus == b"+";
         if action != self.event.letter().as_bytes() {
+            if has_range {
+                self.note(device, action, sector);
+            }
             return Ok(Item::Skip(SkipReason::OtherEvent));
         }
-        let has_range = count >= 10 && plus == b"+";
-        let op = match op_of(rwbs) {
-            Some(Op::Flush) => return Ok(flush(time_ns, device)),
-            Some(_) if !has_range && rwbs.contains(&b'F') => return Ok(flush(time_ns, device)),
-            Some(op) if has_range => op,
-            _ => return Ok(Item::Skip(SkipReason::OtherCommand)),
-        };
+        let is_request = rwbs::op_of(letters).is_some();
+        self.completions += u64::from(is_request && self.event == BlkparseEvent::Completed);
+        if !has_range || !is_request {
+            return Ok(rwbs::item(time_ns, device, letters, None, self.sector_bytes));
+        }
         let sector = number::whole(sector, "the sector")?;
         let sectors = number::whole(sectors, "the number of sectors")?;
-        if sectors == 0 && rwbs.contains(&b'F') {
-            return Ok(flush(time_ns, device));
+        if self.event == BlkparseEvent::Issued && sectors > 0 && self.requeues.issued((device, sector)) {
+            return Ok(Item::Skip(SkipReason::Requeued));
         }
-        Ok(Item::in_units(time_ns, device, op, (sector, SECTOR_BYTES), (sectors, SECTOR_BYTES)))
+        Ok(rwbs::item(time_ns, device, letters, Some((sector, sectors)), self.sector_bytes))
     }
 }
 
-fn flush(time_ns: u64, device: u32) -> Item {
-    Item::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1))
-}
-
-fn op_of(rwbs: &[u8]) -> Option<Op> {
-    let has = |letter| rwbs.contains(&letter);
-    if has(b'D') {
-        Some(Op::Trim)
-    } else if has(b'W') {
-        Some(Op::Write)
-    } else if has(b'R') {
-        Some(Op::Read)
-    } else if has(b'F') {
-        Some(Op::Flush)
-    } else {
-        None
-    }
-}
-
-fn major_minor(text: &[u8]) -> Option<(&[u8], &[u8])> {
+/// The two numbers of `major,minor`.
+pub(crate) fn major_minor(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let comma = memchr::memchr(b',', text)?;
     let (major, minor) = (text.get(..comma)?, text.get(comma + 1..)?);
     let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
@@ -92,9 +103,12 @@ pub(crate) fn linux_device(major: &[u8], minor: &[u8]) -> Result<u32, Flaw> {
 
 /// Which event stands for the request, going by a sample.
 pub(crate) fn event_of(sample: &[u8]) -> BlkparseEvent {
-    let issued = sample.split(|&byte| byte == b'\n').any(|line| {
+    let mut seen = Seen::default();
+    for line in sample.split(|&byte| byte == b'\n') {
         let mut columns = [&[][..]; 7];
-        split_blank(line.trim_ascii(), &mut columns) > 6 && columns[5] == b"D"
-    });
-    if issued { BlkparseEvent::Issued } else { BlkparseEvent::Queued }
+        if split_blank(line.trim_ascii(), &mut columns) > 6 && major_minor(columns[0]).is_some() {
+            seen.look(|event| columns[5] == event.letter().as_bytes());
+        }
+    }
+    seen.best()
 }

@@ -45,7 +45,7 @@ impl LineParser for Csv {
         let mut columns = [&[][..]; 5];
         number::need_columns(split_comma(line, &mut columns), 5..=5)?;
         let [time, device, op, offset, size] = columns;
-        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         let device = number::device(device, "the device")?;
         let op = match op {
             b"read" => Op::Read,

@@ -1,8 +1,8 @@
 //! Guessing a format from the first 64 KiB of content, never from the file's name.
 //!
 //! 1. Beginnings that only one format has: blktrace's magic, HP SRT's, the header lines of our own CSV (after
-//!    comments), fio and SYSTOR '17.
-//! 2. VSCSI by the version field of its first records.
+//!    comments), fio and SYSTOR '17. And names of events that only one has: xperf's and ftrace's.
+//! 2. VSCSI by the version field of its first records, oracleGeneral by next accesses that are right.
 //! 3. Text formats without a header: the one of which most lines have the shape, at least as many as have not. (After a
 //!    record, a wrong shape is an error anyway.) Ties go to the format that [`CANDIDATES`] lists first.
 //! 4. The same in other dialects (separators, quotes, up to two more columns), where no format fits as it stands.
@@ -14,8 +14,11 @@ use super::columns::{ColumnSpec, suggest};
 use super::dialect::Lenient;
 use super::event::BlkparseEvent;
 use super::text::LineParser;
-use super::{Format, Item, TimeUnit};
-use super::{blkparse, blktrace, csv, fio, flashsim, hp_srt, replayer, systor, vscsi};
+use super::{Format, Item, SECTOR_BYTES, TimeUnit};
+use super::{
+    biosnoop, blkparse, blktrace, csv, etw, fio, flashsim, ftrace, hp_srt, oracle_general, replayer, spdk, systor,
+    vscsi,
+};
 use crate::TraceError;
 use crate::error::excerpt;
 use crate::input::Input;
@@ -29,7 +32,10 @@ const CANDIDATES: &[Format] = &[
     Format::DiskMon,
     Format::Blkparse,
     Format::BioTracer,
+    Format::Midas,
+    Format::VscsiCsv,
     Format::Fiu,
+    Format::BioSnoop,
     Format::WiscSee,
     Format::Alibaba,
     Format::Tencent,
@@ -45,7 +51,7 @@ pub(crate) fn detect(input: &Input) -> Result<Format, TraceError> {
         text = text.get(..end).unwrap_or_default();
     }
     by_beginning(&input.sample, text)
-        .or_else(|| by_records(&input.sample))
+        .or_else(|| by_records(&input.sample, input.sample_is_all))
         .or_else(|| by_lines(text, Reading::Strict))
         .or_else(|| by_lines(text, Reading::Lenient))
         .or_else(|| by_heading(text))
@@ -71,6 +77,15 @@ fn by_beginning(sample: &[u8], text: &[u8]) -> Option<Format> {
     if is_heading(heading, systor::HEADER) {
         return Some(Format::Systor);
     }
+    if etw::looks_like(text) {
+        return Some(Format::Etw);
+    }
+    if spdk::looks_like(text) {
+        return Some(Format::Spdk);
+    }
+    if ftrace::looks_like(text) {
+        return Some(Format::Ftrace);
+    }
     is_heading(heading, csv::HEADER).then_some(Format::Csv)
 }
 
@@ -81,12 +96,14 @@ fn by_heading(text: &[u8]) -> Option<Format> {
     ColumnSpec::of_heading(heading).map(|_| Format::Columns)
 }
 
-fn by_records(sample: &[u8]) -> Option<Format> {
+fn by_records(sample: &[u8], is_all: bool) -> Option<Format> {
     // Text has no zero in its first record's version and command fields; nothing else to rule out.
     if vscsi::looks_like_v2(sample) {
         Some(Format::VscsiV2)
     } else if vscsi::looks_like_v1(sample) {
         Some(Format::VscsiV1)
+    } else if oracle_general::looks_like(sample, is_all) {
+        Some(Format::OracleGeneral)
     } else {
         None
     }
@@ -135,18 +152,21 @@ fn by_lines(text: &[u8], reading: Reading) -> Option<Format> {
 
 /// A parser good enough to distinguish shapes; units do not matter for that.
 fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
-    let time = TimeUnit::Ns;
+    let (time, sector_bytes) = (TimeUnit::Ns, SECTOR_BYTES);
     Some(match format {
         Format::DiskSim => Box::new(replayer::parser(time)),
         Format::Msr => Box::new(super::msr::Msr::new(time)),
-        Format::Spc => Box::new(super::spc::Spc { time }),
-        Format::DiskMon => Box::new(super::diskmon::DiskMon { time }),
-        Format::Blkparse => Box::new(blkparse::Blkparse { time, event: BlkparseEvent::Issued }),
-        Format::BioTracer => Box::new(super::biotracer::BioTracer { time }),
-        Format::Fiu => Box::new(super::fiu::Fiu { time }),
+        Format::Spc => Box::new(super::spc::Spc { time, sector_bytes }),
+        Format::DiskMon => Box::new(super::diskmon::DiskMon { time, sector_bytes }),
+        Format::Blkparse => Box::new(blkparse::Blkparse::new(time, BlkparseEvent::Issued, sector_bytes)),
+        Format::BioSnoop => Box::new(biosnoop::BioSnoop::new(time, sector_bytes)),
+        Format::Midas => Box::new(super::midas::Midas { time, block_bytes: sector_bytes }),
+        Format::VscsiCsv => Box::new(super::vscsi_csv::VscsiCsv { time, sector_bytes, radix: 16 }),
+        Format::BioTracer => Box::new(super::biotracer::BioTracer { time, sector_bytes }),
+        Format::Fiu => Box::new(super::fiu::Fiu { time, sector_bytes }),
         Format::WiscSee => Box::new(super::wiscsee::WiscSee { time }),
         Format::Alibaba => Box::new(super::alibaba::Alibaba { time }),
-        Format::Tencent => Box::new(super::tencent::Tencent { time }),
+        Format::Tencent => Box::new(super::tencent::Tencent { time, sector_bytes }),
         _ => return None,
     })
 }
@@ -155,8 +175,12 @@ fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
 const LINES_SHOWN: usize = 3;
 
 fn unknown(input: &Input, text: &[u8]) -> TraceError {
-    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
-    let shown: Vec<String> = lines.take(LINES_SHOWN).map(|line| format!("`{}`", excerpt(line))).collect();
+    let lines = || text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    if lines().next().is_some_and(biosnoop::is_bpftrace) {
+        let what = "bpftrace's biosnoop prints no addresses and no sizes; the output of bcc's biosnoop would be right";
+        return TraceError::file(&input.file, what);
+    }
+    let shown: Vec<String> = lines().take(LINES_SHOWN).map(|line| format!("`{}`", excerpt(line))).collect();
     let what = match suggest::options(text) {
         Some(options) => format!(
             "no known trace format; it begins {}; {options} may be right: check units and what each column is",

@@ -3,6 +3,7 @@
 //! A line that a format refuses for its shape is tried again in other dialects. What fits is kept for the lines after it,
 //! so a file in its format's own dialect is read as fast as before.
 
+use crate::noted::Note;
 use crate::number::Flaw;
 
 use super::Item;
@@ -149,6 +150,10 @@ impl<P: LineParser> Lenient<P> {
     pub(crate) fn allows_junk(&self) -> bool {
         self.parser.allows_junk()
     }
+
+    pub(crate) fn notes(&self) -> Vec<(Note, u64)> {
+        self.parser.notes()
+    }
 }
 
 /// The separator in a line such as `sep=;`, which spreadsheets write.
@@ -221,7 +226,7 @@ mod tests {
 
     #[test]
     fn separators_within_quotes_separate_nothing() {
-        let mut lines = Lenient::new(Msr::new(TimeUnit::Ticks));
+        let mut lines = Lenient::new(Msr::new(TimeUnit::HundredNs));
         let line = br#""128166372003061629","h,m","0","Write","7014912","4096","26""#;
         assert_eq!(size_of(lines.parse(line, true)), Some(4096));
         assert_eq!(size_of(lines.parse(b"128166372003061629,hm,0,Write,7014912,512,26", false)), Some(512));

@@ -4,13 +4,14 @@
 //! Logs are known whose first records hold garbage addresses; they are skipped as absurd.
 
 use super::text::LineParser;
-use super::{Item, SECTOR_BYTES, TimeUnit};
+use super::{Item, TimeUnit};
 use crate::error::excerpt;
 use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;
 
 pub(crate) struct DiskMon {
     pub(crate) time: TimeUnit,
+    pub(crate) sector_bytes: u64,
 }
 
 impl LineParser for DiskMon {
@@ -20,11 +21,11 @@ impl LineParser for DiskMon {
         let [sequence, time, _, disk, op, sector, length] = columns;
         number::whole(sequence, "the sequence number")?;
         let op = read_or_write(op)?;
-        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         let device = number::device(disk, "the disk")?;
         let sector = number::whole(sector, "the sector")?;
         let length = number::whole(length, "the length")?;
-        Ok(Item::in_units(time_ns, device, op, (sector, SECTOR_BYTES), (length, SECTOR_BYTES)))
+        Ok(Item::in_units(time_ns, device, op, (sector, self.sector_bytes), (length, self.sector_bytes)))
     }
 }
 

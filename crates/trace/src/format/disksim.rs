@@ -10,8 +10,9 @@
 //! FlashSim `_4k` and replayer cuts have the same five columns; [`super::flashsim`] and [`super::replayer`] say how to
 //! distinguish them.
 
-use super::{Item, SECTOR_BYTES, TimeUnit};
+use super::{Item, TimeUnit};
 use crate::format::text::LineParser;
+use crate::noted::Note;
 use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;
 
@@ -25,26 +26,32 @@ pub(crate) struct FiveColumns {
     pub(crate) guessed_from_whole_times: bool,
     pub(crate) address_unit_bytes: u64,
     pub(crate) size_unit_bytes: u64,
+    pub(crate) flags_over_one: u64,
 }
 
 impl FiveColumns {
     /// Times are in `time`, which was guessed from the sample or is what a person says.
-    pub(crate) fn disksim(time: TimeUnit, guessed: bool) -> Self {
+    pub(crate) fn disksim(time: TimeUnit, guessed: bool, sector_bytes: u64) -> Self {
         FiveColumns {
             time,
             guessed_from_whole_times: guessed && time != TimeUnit::Ms,
-            address_unit_bytes: SECTOR_BYTES,
-            size_unit_bytes: SECTOR_BYTES,
+            address_unit_bytes: sector_bytes,
+            size_unit_bytes: sector_bytes,
+            flags_over_one: 0,
         }
     }
 }
 
 impl LineParser for FiveColumns {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        if self.flags_over_one == 0 { Vec::new() } else { vec![(Note::FlagOverOne, self.flags_over_one)] }
+    }
+
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
         let mut columns = [&[][..]; 5];
         number::need_columns(split_blank(line, &mut columns), 5..=5)?;
         let [time, device, address, size, flag] = columns;
-        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         if self.guessed_from_whole_times && time.contains(&b'.') {
             let what = "the time has a fraction and those before had none, naming the time unit would be right";
             return Err(Flaw::Value(what.to_owned()));
@@ -53,6 +60,7 @@ impl LineParser for FiveColumns {
         let address = number::whole(address, "the address")?;
         let size = number::whole(size, "the size")?;
         let flag = number::whole(flag, "the flag")?;
+        self.flags_over_one += u64::from(flag > 1);
         let op = if flag & 1 == 1 { Op::Read } else { Op::Write };
         Ok(Item::in_units(time_ns, device, op, (address, self.address_unit_bytes), (size, self.size_unit_bytes)))
     }
@@ -73,7 +81,7 @@ pub(crate) fn time_unit_of(sample: &[u8]) -> TimeUnit {
         number::whole(columns[0], "").ok()
     });
     // Both hold for times of day alone: nanoseconds since 1970 are larger today, and such a long trace is none.
-    if times.max().is_some_and(|latest| FILE_TIMES.contains(&latest)) { TimeUnit::Ticks } else { TimeUnit::Ns }
+    if times.max().is_some_and(|latest| FILE_TIMES.contains(&latest)) { TimeUnit::HundredNs } else { TimeUnit::Ns }
 }
 
 /// Whether any first column of the sample has a decimal point.

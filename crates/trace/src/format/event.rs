@@ -1,19 +1,56 @@
-//! The events of blkparse and blktrace.
+//! The events of blkparse, blktrace and ftrace.
 
-/// Which event of blkparse or blktrace stands for the request.
+use std::fmt;
+
+/// Which event of blkparse, blktrace or ftrace stands for the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlkparseEvent {
     /// D: the request goes to the drive.
     Issued,
     /// Q: the request enters the queue.
     Queued,
+    /// C: the drive has done the request. Times are those of the completions.
+    Completed,
 }
 
 impl BlkparseEvent {
+    /// Every event, from the one that stands for a request most closely on.
+    pub(crate) const ALL: [BlkparseEvent; 3] = [BlkparseEvent::Issued, BlkparseEvent::Queued, BlkparseEvent::Completed];
+
     pub(crate) fn letter(self) -> &'static str {
         match self {
             BlkparseEvent::Issued => "D",
             BlkparseEvent::Queued => "Q",
+            BlkparseEvent::Completed => "C",
         }
+    }
+}
+
+/// Which events a sample holds.
+#[derive(Default)]
+pub(crate) struct Seen([bool; BlkparseEvent::ALL.len()]);
+
+impl Seen {
+    /// Looks at one more event: `is` says which it is.
+    pub(crate) fn look(&mut self, is: impl Fn(BlkparseEvent) -> bool) {
+        for (seen, event) in self.0.iter_mut().zip(BlkparseEvent::ALL) {
+            *seen |= is(event);
+        }
+    }
+
+    /// The event that stands for a request most closely; queueing if there was none.
+    pub(crate) fn best(&self) -> BlkparseEvent {
+        let first = BlkparseEvent::ALL.into_iter().zip(self.0).find(|(_, seen)| *seen);
+        first.map_or(BlkparseEvent::Queued, |(event, _)| event)
+    }
+}
+
+impl fmt::Display for BlkparseEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BlkparseEvent::Issued => "issued",
+            BlkparseEvent::Queued => "queued",
+            BlkparseEvent::Completed => "completed",
+        })
     }
 }

@@ -4,7 +4,7 @@
 //! glued to the end of one.
 
 use super::text::LineParser;
-use super::{Item, SECTOR_BYTES, TimeUnit};
+use super::{Item, TimeUnit};
 use crate::format::blkparse::linux_device;
 use crate::format::diskmon::r_or_w;
 use crate::number::{self, Flaw, split_blank};
@@ -12,6 +12,7 @@ use crate::skipped::SkipReason;
 
 pub(crate) struct Fiu {
     pub(crate) time: TimeUnit,
+    pub(crate) sector_bytes: u64,
 }
 
 impl LineParser for Fiu {
@@ -22,13 +23,13 @@ impl LineParser for Fiu {
         let mut columns = [&[][..]; 9];
         number::need_columns(split_blank(line, &mut columns), 9..=9)?;
         let [time, pid, _, lba, size, op, major, minor, _] = columns;
-        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         number::whole(pid, "the pid")?;
         let lba = number::whole(lba, "the address")?;
         let size = number::whole(size, "the size")?;
         let op = r_or_w(op)?;
         let device = linux_device(major, minor)?;
-        Ok(Item::in_units(time_ns, device, op, (lba, SECTOR_BYTES), (size, SECTOR_BYTES)))
+        Ok(Item::in_units(time_ns, device, op, (lba, self.sector_bytes), (size, self.sector_bytes)))
     }
 
     fn columns(&self) -> Option<usize> {

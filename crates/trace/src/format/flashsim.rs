@@ -12,8 +12,8 @@
 //!
 //! Everything else of this shape is DiskSim.
 
+use super::TimeUnit;
 use super::disksim::{FiveColumns, has_fractional_time};
-use super::{SECTOR_BYTES, TimeUnit};
 use crate::number::{split_blank, whole};
 
 /// Bytes of one unit of the size column.
@@ -22,12 +22,13 @@ const SIZE_UNIT_BYTES: u64 = 4096;
 /// Shortest step, in sectors, that counts as one request continuing another.
 const TELLING_STEP: u64 = 8;
 
-pub(crate) fn parser(time: TimeUnit) -> FiveColumns {
+pub(crate) fn parser(time: TimeUnit, sector_bytes: u64) -> FiveColumns {
     FiveColumns {
         time,
         guessed_from_whole_times: false,
-        address_unit_bytes: SECTOR_BYTES,
+        address_unit_bytes: sector_bytes,
         size_unit_bytes: SIZE_UNIT_BYTES,
+        flags_over_one: 0,
     }
 }
 

@@ -16,7 +16,8 @@ use crate::request::Op;
 use crate::skipped::SkipReason;
 
 const RECORD_BYTES: usize = 56;
-const SECTOR_BYTES: u64 = 256;
+/// The sector that HP's disks have unless an option says otherwise, in bytes.
+pub(crate) const SECTOR_BYTES: u64 = 256;
 const SHORT_IO_ID: i32 = 0x0004_0001;
 const HEADER_BYTES_MAX: usize = 64 * 1024;
 const HEADER_END: u8 = 0x0c;
@@ -24,7 +25,9 @@ const HEADER_END: u8 = 0x0c;
 /// How every file begins.
 pub(crate) const MAGIC: &[u8] = b"$$TR_IOREC";
 
-struct HpSrt;
+struct HpSrt {
+    sector_bytes: u64,
+}
 
 impl RecordParser<RECORD_BYTES> for HpSrt {
     fn parse(&mut self, bytes: &[u8; RECORD_BYTES]) -> Result<Item, String> {
@@ -45,11 +48,15 @@ impl RecordParser<RECORD_BYTES> for HpSrt {
         let device = (field(8) as u32 >> 8) & 0xff;
         let op = if field(11) & 1 == 1 { Op::Read } else { Op::Write };
         let time_ns = sec * 1_000_000_000 + usec * 1_000;
-        Ok(Item::in_units(time_ns, device, op, (sector, SECTOR_BYTES), (length, 1)))
+        Ok(Item::in_units(time_ns, device, op, (sector, self.sector_bytes), (length, 1)))
     }
 }
 
-pub(crate) fn open(mut stream: Box<dyn BufRead + Send>, file: Arc<str>) -> Result<Box<dyn Records>, TraceError> {
+pub(crate) fn open(
+    mut stream: Box<dyn BufRead + Send>,
+    file: Arc<str>,
+    sector_bytes: u64,
+) -> Result<Box<dyn Records>, TraceError> {
     let mut header_bytes = 0;
     loop {
         let available = match stream.fill_buf() {
@@ -69,5 +76,5 @@ pub(crate) fn open(mut stream: Box<dyn BufRead + Send>, file: Arc<str>) -> Resul
             return Err(TraceError::file(&file, what));
         }
     }
-    Ok(Box::new(BinaryRecords::new(stream, HpSrt, file, header_bytes as u64)))
+    Ok(Box::new(BinaryRecords::new(stream, HpSrt { sector_bytes }, file, header_bytes as u64)))
 }

@@ -8,7 +8,8 @@ use serde::Serialize;
 pub use event::BlkparseEvent;
 
 use crate::TraceError;
-use crate::noted::Noted;
+use crate::noted::{Note, Noted};
+use crate::number::Tick;
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
@@ -16,10 +17,14 @@ pub(crate) mod binary;
 pub(crate) mod detect;
 pub(crate) mod dialect;
 mod event;
+pub(crate) mod names;
+pub(crate) mod requeues;
+pub(crate) mod rwbs;
 pub(crate) mod scsi;
 pub(crate) mod text;
 
 pub(crate) mod alibaba;
+pub(crate) mod biosnoop;
 pub(crate) mod biotracer;
 pub(crate) mod blkparse;
 pub(crate) mod blktrace;
@@ -27,19 +32,25 @@ pub mod columns;
 pub(crate) mod csv;
 pub(crate) mod diskmon;
 pub(crate) mod disksim;
+pub(crate) mod etw;
 pub(crate) mod fio;
 pub(crate) mod fiu;
 pub(crate) mod flashsim;
+pub(crate) mod ftrace;
 pub(crate) mod hp_srt;
+pub(crate) mod midas;
 pub(crate) mod msr;
+pub(crate) mod oracle_general;
 pub(crate) mod replayer;
 pub(crate) mod spc;
+pub(crate) mod spdk;
 pub(crate) mod systor;
 pub(crate) mod tencent;
 pub(crate) mod vscsi;
+pub(crate) mod vscsi_csv;
 pub(crate) mod wiscsee;
 
-/// A 512-byte sector.
+/// The sector of most formats, in bytes.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// A record as a format states it, before checks that are the same for all formats.
@@ -77,6 +88,11 @@ impl Item {
 /// A stream of records in any format.
 pub(crate) trait Records: Send {
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError>;
+
+    /// What is odd about the records so far.
+    fn notes(&self) -> Vec<(Note, u64)> {
+        Vec::new()
+    }
 }
 
 /// The unit of a time column that a format leaves open.
@@ -91,37 +107,51 @@ pub enum TimeUnit {
     /// Microseconds.
     #[serde(rename = "us")]
     Us,
-    /// 100 nanoseconds, as in Windows file times.
+    /// Units of 100 ns, in which Windows counts file times.
     #[serde(rename = "100ns")]
-    Ticks,
+    HundredNs,
     /// Nanoseconds.
     #[serde(rename = "ns")]
     Ns,
+    /// Picoseconds.
+    #[serde(rename = "ps")]
+    Ps,
 }
 
 impl TimeUnit {
-    /// Nanoseconds in one unit.
+    /// Every unit, the longest first.
+    pub const ALL: [TimeUnit; 6] =
+        [TimeUnit::S, TimeUnit::Ms, TimeUnit::Us, TimeUnit::HundredNs, TimeUnit::Ns, TimeUnit::Ps];
+
+    /// The name by which `--time-unit` knows it.
     #[must_use]
-    pub fn ns(self) -> u64 {
+    pub fn name(self) -> &'static str {
         match self {
-            TimeUnit::S => 1_000_000_000,
-            TimeUnit::Ms => 1_000_000,
-            TimeUnit::Us => 1_000,
-            TimeUnit::Ticks => 100,
-            TimeUnit::Ns => 1,
+            TimeUnit::S => "s",
+            TimeUnit::Ms => "ms",
+            TimeUnit::Us => "us",
+            TimeUnit::HundredNs => "100ns",
+            TimeUnit::Ns => "ns",
+            TimeUnit::Ps => "ps",
+        }
+    }
+
+    /// What one unit is in a time column.
+    pub(crate) fn tick(self) -> Tick {
+        match self {
+            TimeUnit::S => Tick::of_ns(1_000_000_000),
+            TimeUnit::Ms => Tick::of_ns(1_000_000),
+            TimeUnit::Us => Tick::of_ns(1_000),
+            TimeUnit::HundredNs => Tick::of_ns(100),
+            TimeUnit::Ns => Tick::of_ns(1),
+            TimeUnit::Ps => Tick::PS,
         }
     }
 }
 
 impl fmt::Display for TimeUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TimeUnit::S => "s",
-            TimeUnit::Ms => "ms",
-            TimeUnit::Us => "us",
-            TimeUnit::Ticks => "100ns",
-            TimeUnit::Ns => "ns",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -129,17 +159,15 @@ impl FromStr for TimeUnit {
     type Err = TraceError;
 
     fn from_str(text: &str) -> Result<Self, TraceError> {
-        match text {
-            "s" => Ok(TimeUnit::S),
-            "ms" => Ok(TimeUnit::Ms),
-            "us" => Ok(TimeUnit::Us),
-            "100ns" | "filetime" => Ok(TimeUnit::Ticks),
-            "ns" => Ok(TimeUnit::Ns),
-            _ => Err(TraceError::Option(format!(
-                "time unit `{}` is unknown; s, ms, us, 100ns or ns would be right",
-                text.escape_debug()
-            ))),
+        if text == "filetime" {
+            return Ok(TimeUnit::HundredNs);
         }
+        TimeUnit::ALL.into_iter().find(|unit| unit.name() == text).ok_or_else(|| {
+            TraceError::Option(format!(
+                "time unit `{}` is unknown; s, ms, us, 100ns (filetime), ns or ps would be right",
+                text.escape_debug()
+            ))
+        })
     }
 }
 
@@ -198,13 +226,23 @@ formats! {
     DiskMon, "diskmon", "seq time duration disk Read|Write sector length",
         "Sysinternals DiskMon log: s, 512-byte sectors";
     Blkparse, "blkparse", "maj,min cpu seq time pid action RWBS sector + sectors [process]",
-        "blkparse's default text: s, 512-byte sectors; issued (D) or else queued (Q) events";
-    Blktrace, "blktrace", "48-byte records",
-        "blktrace binary, either byte order: ns, 512-byte sectors; issued or else queued events";
+        "blkparse's default text: s, 512-byte sectors; issued (D), else queued (Q), else completed (C) events";
+    Blktrace, "blktrace", "48-byte or 64-byte records",
+        "blktrace binary, either byte order: ns, 512-byte sectors; issued, else queued, else completed events";
     VscsiV1, "vscsi1", "32-byte records",
         "VSCSI version 1 binary (CloudPhysics): us, 512-byte sectors, size in bytes";
     VscsiV2, "vscsi2", "40-byte records",
         "VSCSI version 2 binary: us, 512-byte sectors, size in bytes";
+    VscsiCsv, "vscsi-csv", "version,time,op,size,lbn",
+        "VSCSI as CSV (libCacheSim's sample): us, SCSI operation, bytes, 512-byte sectors";
+    Ftrace, "ftrace", "task-pid [cpu] flags s: block_rq_issue: maj,min RWBS bytes () sector + sectors",
+        "Linux trace events (ftrace, trace-cmd, perf): block_rq_*, block_bio_*, nvme_setup_cmd: s, 512-byte sectors";
+    Spdk, "spdk", "core: us owner BDEV_IO_START id: N type: N offset: N len: N",
+        "spdk_trace's block events: us, blocks of 512 bytes unless said otherwise";
+    BioSnoop, "biosnoop", "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)",
+        "bcc's biosnoop: s, 512-byte sectors, size in bytes; times of completions";
+    Etw, "etw", "DiskRead, TimeStamp, …, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, …",
+        "xperf's CSV of Windows disk events, Microsoft's production traces: us, bytes; times of completions";
     FioV2, "fio2", "file read|write|trim|sync|datasync|wait offset length",
         "fio iolog version 2: bytes, us in `wait` lines";
     FioV3, "fio3", "time file read|write|trim|sync|datasync offset length",
@@ -217,6 +255,10 @@ formats! {
         "FIU (SyLab): ns, 512-byte sectors";
     WiscSee, "wiscsee", "pid D|C read|write|discard offset size time delta sync",
         "WiscSee event list: bytes, s; issued (D) events";
+    Midas, "midas", "time type lba size",
+        "MiDAS: s, type 0 read, 1 write, 3 trim, addresses in blocks of 4 KiB, size in bytes";
+    OracleGeneral, "oracle-general", "24-byte records",
+        "libCacheSim's oracleGeneral binary: s, objects taken for blocks of 4 KiB, size in bytes, reads alone";
     Alibaba, "alibaba", "device,R|W,offset,length,time",
         "Alibaba block traces: bytes, us";
     Tencent, "tencent", "time,offset,size,0|1,volume",
@@ -230,10 +272,16 @@ impl Format {
     pub(crate) fn time_unit(self) -> TimeUnit {
         match self {
             Format::FlashSim | Format::Replayer => TimeUnit::Ms,
-            Format::Csv | Format::VscsiV1 | Format::VscsiV2 | Format::FioV2 | Format::FioV3 | Format::Alibaba => {
-                TimeUnit::Us
-            }
-            Format::Msr => TimeUnit::Ticks,
+            Format::Csv
+            | Format::VscsiV1
+            | Format::VscsiV2
+            | Format::VscsiCsv
+            | Format::Spdk
+            | Format::Etw
+            | Format::FioV2
+            | Format::FioV3
+            | Format::Alibaba => TimeUnit::Us,
+            Format::Msr => TimeUnit::HundredNs,
             Format::DiskSim | Format::Fiu | Format::Blktrace => TimeUnit::Ns,
             _ => TimeUnit::S,
         }
@@ -244,14 +292,65 @@ impl Format {
         matches!(self, Format::DiskSim | Format::FlashSim | Format::Replayer)
     }
 
-    /// What traces of the format lack, if a run on one needs to be taken with care.
-    pub(crate) fn caveat(self) -> Option<&'static str> {
-        None
-    }
-
     /// Whether an option does not change the unit.
     pub(crate) fn fixes_time_unit(self) -> bool {
         matches!(self, Format::HpSrt | Format::Blktrace)
+    }
+
+    /// What a trace of this format does not say though a reader of its figures would expect it to.
+    #[must_use]
+    pub fn caveat(self) -> Option<&'static str> {
+        match self {
+            Format::OracleGeneral => Some(
+                "the format has no operations and no addresses: every request is taken for a read, \
+                 the number of an object for that of a block",
+            ),
+            Format::BioSnoop => Some(
+                "times are those of completions; T of the tool in Python is R for trims and flushes, too, \
+                 so that they count as reads",
+            ),
+            Format::Spdk => Some(
+                "devices are channels, of which a block device may have one for each thread; \
+                 the size of a block is not in the trace",
+            ),
+            Format::Etw => Some("times are those of completions"),
+            _ => None,
+        }
+    }
+
+    /// Whether addresses or sizes are in sectors, whose size an option may say.
+    #[must_use]
+    pub fn has_sectors(self) -> bool {
+        match self {
+            Format::Csv
+            | Format::Columns
+            | Format::Replayer
+            | Format::Msr
+            | Format::FioV2
+            | Format::FioV3
+            | Format::WiscSee
+            | Format::Alibaba
+            | Format::Etw
+            | Format::Systor => false,
+            Format::DiskSim
+            | Format::FlashSim
+            | Format::Spc
+            | Format::DiskMon
+            | Format::Blkparse
+            | Format::Blktrace
+            | Format::VscsiV1
+            | Format::VscsiV2
+            | Format::BioTracer
+            | Format::HpSrt
+            | Format::VscsiCsv
+            | Format::Ftrace
+            | Format::Spdk
+            | Format::BioSnoop
+            | Format::Midas
+            | Format::OracleGeneral
+            | Format::Fiu
+            | Format::Tencent => true,
+        }
     }
 }
 

@@ -15,13 +15,13 @@ const HOSTS_MAX: usize = 1024;
 const HOST_NAME_BYTES_MAX: usize = 256;
 
 pub(crate) struct Msr {
-    tick_ns: u64,
+    time: TimeUnit,
     hosts: Vec<Box<[u8]>>,
 }
 
 impl Msr {
     pub(crate) fn new(time: TimeUnit) -> Self {
-        Msr { tick_ns: time.ns(), hosts: Vec::new() }
+        Msr { time, hosts: Vec::new() }
     }
 
     fn host(&mut self, name: &[u8]) -> Result<u32, Flaw> {
@@ -46,7 +46,7 @@ impl LineParser for Msr {
         number::need_columns(split_comma(line, &mut columns), 6..=7)?;
         let [time, host, disk, op, offset, size, _] = columns;
         let op = read_or_write(op)?;
-        let time_ns = number::time(time, self.tick_ns, "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         let disk = number::device(disk, "the disk")?;
         let offset = number::whole(offset, "the offset")?;
         let size = number::whole(size, "the size")?;

@@ -10,7 +10,7 @@ use super::disksim::{FiveColumns, has_fractional_time};
 use crate::number::{split_blank, whole};
 
 pub(crate) fn parser(time: TimeUnit) -> FiveColumns {
-    FiveColumns { time, guessed_from_whole_times: false, address_unit_bytes: 1, size_unit_bytes: 1 }
+    FiveColumns { time, guessed_from_whole_times: false, address_unit_bytes: 1, size_unit_bytes: 1, flags_over_one: 0 }
 }
 
 /// Whether five columns of numbers are bytes rather than sectors. The last line of a sample that ends

@@ -3,12 +3,13 @@
 
 use super::dialect::Separator;
 use super::text::LineParser;
-use super::{Item, SECTOR_BYTES, TimeUnit};
+use super::{Item, TimeUnit};
 use crate::format::diskmon::r_or_w;
 use crate::number::{self, Flaw, split_comma};
 
 pub(crate) struct Spc {
     pub(crate) time: TimeUnit,
+    pub(crate) sector_bytes: u64,
 }
 
 impl LineParser for Spc {
@@ -20,8 +21,8 @@ impl LineParser for Spc {
         let device = number::device(asu, "the ASU")?;
         let lba = number::whole(lba, "the address")?;
         let size = number::whole(size, "the size")?;
-        let time_ns = number::time(time, self.time.ns(), "the time")?;
-        Ok(Item::in_units(time_ns, device, op, (lba, SECTOR_BYTES), (size, 1)))
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
+        Ok(Item::in_units(time_ns, device, op, (lba, self.sector_bytes), (size, 1)))
     }
 
     fn separator(&self) -> Separator {

@@ -42,7 +42,7 @@ impl LineParser for Systor {
         let mut columns = [&[][..]; 6];
         number::need_columns(split_comma(line, &mut columns), 6..=6)?;
         let [time, _, op, lun, offset, size] = columns;
-        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         if op.is_empty() {
             return Ok(Item::Skip(SkipReason::BlankOperation));
         }

@@ -12,7 +12,7 @@ use super::{Format, Item, Record, Records};
 use crate::TraceError;
 use crate::error::excerpt;
 use crate::lines::{LINE_BYTES_MAX, Lines, NextLine};
-use crate::noted::Noted;
+use crate::noted::{Note, Noted};
 use crate::number::Flaw;
 use crate::skipped::SkipReason;
 
@@ -22,6 +22,11 @@ pub(crate) const JUNK_LINES_MAX: u64 = 64;
 /// Reads one line of a text format. The line is not blank.
 pub(crate) trait LineParser: Send {
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw>;
+
+    /// What is odd about the records so far.
+    fn notes(&self) -> Vec<(Note, u64)> {
+        Vec::new()
+    }
 
     /// Whether junk may precede the first record. Formats with a header say no.
     fn allows_junk(&self) -> bool {
@@ -138,6 +143,10 @@ impl Odd {
 }
 
 impl<P: LineParser> Records for TextRecords<P> {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        self.parser.notes()
+    }
+
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
         loop {
             let number = self.lines.number() + 1;

@@ -8,7 +8,7 @@
 //! one-byte command. At least half of the commands read, write or flush.
 
 use super::binary::{RecordParser, at};
-use super::{Item, SECTOR_BYTES, TimeUnit, scsi};
+use super::{Item, TimeUnit, scsi};
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
@@ -45,37 +45,39 @@ fn v2(bytes: &[u8; V2_BYTES]) -> Fields {
 }
 
 impl Fields {
-    fn item(&self, version: u16, unit: TimeUnit) -> Result<Item, String> {
+    fn item(&self, version: u16, unit: TimeUnit, sector_bytes: u64) -> Result<Item, String> {
         if self.version >> 8 != version {
             return Err(format!("the version is {:#06x}, {version:#04x}xx would be right", self.version));
         }
-        let time = self.time.checked_mul(unit.ns());
-        let time_ns = time.ok_or_else(|| format!("the time {} us is over 584 years", self.time))?;
+        let time = unit.tick().whole_ns(self.time);
+        let time_ns = time.ok_or_else(|| format!("the time {} {unit} is over 584 years", self.time))?;
         Ok(match scsi::op_of(self.command) {
             None => Item::Skip(SkipReason::OtherCommand),
             Some(Op::Flush) => Item::in_units(time_ns, 0, Op::Flush, (0, 1), (0, 1)),
-            Some(op) => Item::in_units(time_ns, 0, op, (self.sector, SECTOR_BYTES), (u64::from(self.length_bytes), 1)),
+            Some(op) => Item::in_units(time_ns, 0, op, (self.sector, sector_bytes), (u64::from(self.length_bytes), 1)),
         })
     }
 }
 
 pub(crate) struct VscsiV1 {
     pub(crate) time: TimeUnit,
+    pub(crate) sector_bytes: u64,
 }
 
 impl RecordParser<V1_BYTES> for VscsiV1 {
     fn parse(&mut self, bytes: &[u8; V1_BYTES]) -> Result<Item, String> {
-        v1(bytes).item(1, self.time)
+        v1(bytes).item(1, self.time, self.sector_bytes)
     }
 }
 
 pub(crate) struct VscsiV2 {
     pub(crate) time: TimeUnit,
+    pub(crate) sector_bytes: u64,
 }
 
 impl RecordParser<V2_BYTES> for VscsiV2 {
     fn parse(&mut self, bytes: &[u8; V2_BYTES]) -> Result<Item, String> {
-        v2(bytes).item(2, self.time)
+        v2(bytes).item(2, self.time, self.sector_bytes)
     }
 }
 

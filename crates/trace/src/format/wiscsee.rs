@@ -29,7 +29,7 @@ impl LineParser for WiscSee {
         };
         let offset = number::whole(offset, "the offset")?;
         let size = number::whole(size, "the size")?;
-        let time_ns = number::time(time, self.time.ns(), "the time")?;
+        let time_ns = number::time(time, self.time.tick(), "the time")?;
         match event {
             b"D" => Ok(Item::in_units(time_ns, 0, op, (offset, 1), (size, 1))),
             b"C" => Ok(Item::Skip(SkipReason::OtherEvent)),

@@ -208,7 +208,7 @@ fn the_files_of_all_cpus_are_one_trace() {
 #[test]
 fn file_times_are_no_nanoseconds() {
     let (_, report) = read("sector-4k-and-time-units/filetime-ticks.txt");
-    assert_eq!((report.files[0].time_unit, report.files[0].time_unit_guessed), (TimeUnit::Ticks, true));
+    assert_eq!((report.files[0].time_unit, report.files[0].time_unit_guessed), (TimeUnit::HundredNs, true));
     let micros = OpenOptions { time_unit: Some(TimeUnit::Ns), ..OpenOptions::default() };
     let (_, named) = read_with("sector-4k-and-time-units/filetime-ticks.txt", &micros);
     assert_eq!(report.duration_ns, named.duration_ns * 100);

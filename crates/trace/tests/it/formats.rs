@@ -160,14 +160,21 @@ fn truncated_binary_records_are_refused_with_their_place() {
     for sample in crate::samples::all() {
         let expected = match sample.format {
             Format::VscsiV1 => "t: record 4 at byte 96: the file ends 31 bytes into a record of 32",
+            Format::OracleGeneral => "t: no known trace format",
             Format::VscsiV2 => "t: record 2 at byte 40: the file ends 39 bytes into a record of 40",
             Format::HpSrt => "t: record 2 at byte 99: the file ends 55 bytes into a record of 56",
+            Format::Blktrace if [sample.bytes[0], sample.bytes[3]].contains(&8) => {
+                "t: record 6 at byte 335: the file ends 63 bytes into a record of 64"
+            }
             Format::Blktrace => "t: record 7 at byte 301: the file ends 3 bytes into a payload of 4",
             _ => continue,
         };
         let cut = &sample.bytes[..sample.bytes.len() - 1];
-        assert_eq!(error_of(cut, None), expected);
+        assert!(error_of(cut, None).starts_with(expected), "{}", error_of(cut, None));
     }
+    let cut = crate::samples::oracle_record(5, 7, 4096, 2);
+    let error = error_of(&cut[..23], Some(Format::OracleGeneral));
+    assert_eq!(error, "t: record 1 at byte 0: the file ends 23 bytes into a record of 24");
 }
 
 #[test]
@@ -227,7 +234,7 @@ fn a_trace_without_a_usable_request_is_refused() {
         error_of(b"1.0 0 8 0 0\n", None),
         "t: no usable disksim request in the file; skipped: requests of size zero: 1"
     );
-    assert!(error_of(b"8,0 0 1 0.5 9 C W 8 + 8 [x]\n", None).contains("other events of a request: 1"));
+    assert!(error_of(b"8,0 0 1 0.5 9 I W 8 + 8 [x]\n", None).contains("other events of a request: 1"));
 }
 
 #[test]

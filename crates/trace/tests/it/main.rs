@@ -5,6 +5,7 @@
 mod cases;
 mod file_workloads;
 mod fold;
+mod format_cases;
 #[cfg(feature = "zstd")]
 mod formats;
 mod found_by_fuzzing;

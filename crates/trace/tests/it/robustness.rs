@@ -46,6 +46,7 @@ fn read_as_everything(bytes: &[u8]) {
             format: Some(format),
             time_unit: Some(TimeUnit::S),
             blkparse_event: Some(BlkparseEvent::Queued),
+            sector_bytes: format.has_sectors().then_some(4096),
             ..OpenOptions::default()
         };
         read_all(bytes, &options);

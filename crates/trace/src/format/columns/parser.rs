@@ -106,7 +106,7 @@ impl LineParser for AnyColumns {
                 continue;
             };
             match kind {
-                Column::Time(_) => time_ns = number::time(text, self.time.ns(), "the time")?,
+                Column::Time(_) => time_ns = number::time(text, self.time.tick(), "the time")?,
                 Column::Device => device = self.device(text)?,
                 Column::Op => op = Some(text),
                 Column::Address(unit) if !text.is_empty() => address = (whole(text, "the address")?, unit),

@@ -39,6 +39,18 @@ fn text(format: Format, text: &str, requests: &[Request]) -> Sample {
     Sample { format, bytes: text.as_bytes().to_vec(), requests: requests.to_vec() }
 }
 
+/// Numbers of so many bytes each, one behind the other.
+fn fields(big_endian: bool, fields: &[(u64, usize)], payload: &[u8]) -> Vec<u8> {
+    let mut record = Vec::new();
+    for &(value, width) in fields {
+        let all = value.to_le_bytes();
+        let field = &all[..width];
+        if big_endian { record.extend(field.iter().rev()) } else { record.extend(field) }
+    }
+    record.extend(payload);
+    record
+}
+
 pub(crate) fn blktrace_record(
     big_endian: bool,
     action: u32,
@@ -47,25 +59,23 @@ pub(crate) fn blktrace_record(
     bytes: u32,
     payload: &[u8],
 ) -> Vec<u8> {
-    let mut record = Vec::new();
-    let mut put = |value: u64, width: usize| {
-        let all = value.to_le_bytes();
-        let field = &all[..width];
-        if big_endian { record.extend(field.iter().rev()) } else { record.extend(field) }
-    };
-    put(0x6561_7407, 4);
-    put(1, 4);
-    put(time_ns, 8);
-    put(sector, 8);
-    put(u64::from(bytes), 4);
-    put(u64::from(action), 4);
-    put(77, 4);
-    put(8 << 20 | 16, 4);
-    put(0, 4);
-    put(0, 2);
-    put(payload.len() as u64, 2);
-    record.extend(payload);
-    record
+    let (action, bytes) = ((u64::from(action), 4), (u64::from(bytes), 4));
+    let front = [(0x6561_7407, 4), (1, 4), (time_ns, 8), (sector, 8), bytes, action];
+    let back = [(77, 4), (8 << 20 | 16, 4), (0, 4), (0, 2), (payload.len() as u64, 2)];
+    fields(big_endian, &[&front[..], &back].concat(), payload)
+}
+
+pub(crate) fn blktrace2_record(
+    big_endian: bool,
+    action: u64,
+    time_ns: u64,
+    sector: u64,
+    bytes: u32,
+    payload: &[u8],
+) -> Vec<u8> {
+    let front = [(0x6561_7408, 4), (1, 4), (time_ns, 8), (sector, 8), (u64::from(bytes), 4), (77, 4), (action, 8)];
+    let back = [(8 << 20 | 16, 4), (0, 4), (0, 2), (payload.len() as u64, 2), (0, 8), (0, 4)];
+    fields(big_endian, &[&front[..], &back].concat(), payload)
 }
 
 pub(crate) fn vscsi1_record(command: u16, sector: u64, bytes: u32, time_us: u64) -> Vec<u8> {
@@ -98,6 +108,14 @@ pub(crate) fn hp_record(sec: i32, usec: i32, bytes: i32, sector: i32, device: i3
     fields.iter().flat_map(|field: &i32| field.to_be_bytes()).collect()
 }
 
+pub(crate) fn oracle_record(time_s: u32, object: u64, bytes: u32, next: i64) -> Vec<u8> {
+    let mut record = time_s.to_le_bytes().to_vec();
+    record.extend(object.to_le_bytes());
+    record.extend(bytes.to_le_bytes());
+    record.extend(next.to_le_bytes());
+    record
+}
+
 fn binary(format: Format, records: &[Vec<u8>], requests: &[Request]) -> Sample {
     Sample { format, bytes: records.concat(), requests: requests.to_vec() }
 }
@@ -126,6 +144,29 @@ pub(crate) fn all() -> Vec<Sample> {
                 request(0, 8 << 20 | 16, Write, 2048 * 512, 4096),
                 request(1500, 8 << 20 | 16, Read, 4096 * 512, 8192),
                 request(2000, 8 << 20 | 16, Trim, 8192 * 512, 65536),
+                request(3000, 8 << 20 | 16, Flush, 0, 0),
+            ],
+        )
+    };
+    let blktrace2 = |big_endian| {
+        let record = |action, time, sector, bytes, payload: &[u8]| {
+            blktrace2_record(big_endian, action, time, sector, bytes, payload)
+        };
+        let issued = u64::from(ISSUED);
+        binary(
+            Format::Blktrace,
+            &[
+                record(2 << 16 | issued, 2000, 2048, 4096, b"payload"),
+                record(1 << 33 | 2 << 16 | issued, 3000, 4096, 65536, &[]),
+                record(1 << 34 | 2 << 16 | issued, 3100, 0, 0, &[]),
+                record(1 << 35 | 2 << 16 | issued, 3200, 4096, 0, &[]),
+                record(1 << 32 | 2 << 16 | issued | 1 << 8, 4000, 4096, 4096, b"12345678"),
+                record(6 << 16 | issued, 5000, 0, 0, &[]),
+            ],
+            &[
+                request(0, 8 << 20 | 16, Write, 2048 * 512, 4096),
+                request(1000, 8 << 20 | 16, Trim, 4096 * 512, 65536),
+                request(2000, 8 << 20 | 16, Write, 4096 * 512, 4096),
                 request(3000, 8 << 20 | 16, Flush, 0, 0),
             ],
         )
@@ -215,8 +256,15 @@ pub(crate) fn all() -> Vec<Sample> {
             "8,0 0 1 0.5 9 Q W 8 + 8 [x]\n8,0 0 2 0.6 9 C W 8 + 8 [0]\n",
             &[request(0, 8 << 20, Write, 4096, 4096)],
         ),
+        text(
+            Format::Blkparse,
+            "1,0 15 1 0.5 100 C WS 8 + 1 [0]\n1,0 15 2 0.6 100 C R 16 + 2 [0]\n",
+            &[request(0, 1 << 20, Write, 4096, 512), request(100_000_000, 1 << 20, Read, 8192, 1024)],
+        ),
         blktrace(false),
         blktrace(true),
+        blktrace2(false),
+        blktrace2(true),
         binary(
             Format::VscsiV1,
             &[
@@ -235,6 +283,100 @@ pub(crate) fn all() -> Vec<Sample> {
             Format::VscsiV2,
             &[vscsi2_record(0x8a, 63, 4096, 1000), vscsi2_record(0x88, 71, 512, 1001)],
             &[request(0, 0, Write, 63 * 512, 4096), request(1000, 0, Read, 71 * 512, 512)],
+        ),
+        text(
+            Format::VscsiCsv,
+            "version,time,op,size,lbn\n1,5633898,2a,512,42932745\n1,5633999,28,6656,40409911\n1,5634000,12,36,0\n1,5634001,35,0,0\n",
+            &[
+                request(0, 0, Write, 42932745 * 512, 512),
+                request(101_000, 0, Read, 40409911 * 512, 6656),
+                request(103_000, 0, Flush, 0, 0),
+            ],
+        ),
+        text(
+            Format::Ftrace,
+            "# tracer: nop\n#\n\
+             CPU:1 [LOST 12 EVENTS]\n\
+             \x20    kworker/0:1H-100     [000] .....  1000.000000: block_rq_issue: 8,16 W 4096 () 1000 + 8 [kworker/0:1H]\n\
+             \x20    kworker/0:1H-100     [000] .....  1000.001000: block_rq_complete: 8,16 W () 1000 + 8 [0]\n\
+             \x20    my app: x-200        [001] .....  1000.002000: block_rq_issue: 8,16 R 8192 () 2000 + 16 be,0,4 [my app: x]\n\
+             \x20             app-200      [001] .....  1000.002500: block_rq_issue: 8,16 R 36 (12 00 00 00 24 00) 0 + 0 [app]\n\
+             \x20             app-200      [001] .....  1000.003000: block_rq_issue: 8,16 FF 0 () 18446744073709551615 + 0 [app]\n\
+             \x20             app-200      [001] .....  1000.004000: block_rq_issue: 8,16 D 1048576 () 4096 + 2048 none,0,0 |7| [app]\n",
+            &[
+                request(0, 8 << 20 | 16, Write, 1000 * 512, 4096),
+                request(2_000_000, 8 << 20 | 16, Read, 2000 * 512, 8192),
+                request(3_000_000, 8 << 20 | 16, Flush, 0, 0),
+                request(4_000_000, 8 << 20 | 16, Trim, 4096 * 512, 1 << 20),
+            ],
+        ),
+        text(
+            Format::Ftrace,
+            "app-200   [010] ..... 91444.019570: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=11, cmdid=57664, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_write slba=918149376, len=7, ctrl=0x0, dsmgmt=7, reftag=0)\n\
+             app-200   [010] ..... 91444.019571: nvme_setup_cmd: nvme1: qid=11, cmdid=5, nsid=2, flags=0x0, meta=0x0, cmd=(nvme_cmd_flush nsid=2)\n\
+             app-200   [010] ..... 91444.019572: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=11, cmdid=5, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_read slba=8, len=0, ctrl=0x0, dsmgmt=0, reftag=0)\n",
+            &[
+                request(0, 0, Write, 918149376 * 512, 4096),
+                request(1000, 1, Flush, 0, 0),
+                request(2000, 0, Read, 4096, 512),
+            ],
+        ),
+        text(
+            Format::Spdk,
+            "TSC Rate: 2300000000\n\
+             \x20 0: 141193.578 b00 BDEV_IO_START                         id:    i429      type:  2                ctx:   0x7ffb7d48b110   offset:12048            len:   2\n\
+             \x20 0: 143030.609 b00 BDEV_IO_DONE                          id:    i429      time:  1837.035         ctx:   0x7ffb7d48b110\n\
+             \x2011: 143031.578 (    123456) b01 BDEV_IO_START    size:      8 id:    i430      type:  1                ctx:   0x7ffb7d48b110   offset:64  qd: 1\n\
+             \x20 0: 143032.578 b00 BDEV_IO_START    id:    i431      type:  4   ctx: 0x1   offset:0    len:   0\n\
+             \x20 0: 143033.578 b00 BDEV_IO_START    id:    i432      type:  3   ctx: 0x1   offset:8    len:   16\n",
+            &[
+                request(0, 0, Write, 12048 * 512, 1024),
+                request(1_838_000, 1, Read, 64 * 512, 4096),
+                request(1_839_000, 0, Flush, 0, 0),
+                request(1_840_000, 0, Trim, 4096, 8192),
+            ],
+        ),
+        text(
+            Format::BioSnoop,
+            "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)\n\
+             0.000004    supervise      1950   xvda1   W 13092560   4096       0.74\n\
+             0.000178    Web Content    1950   xvdb    R 8          512        0.61\n",
+            &[request(0, 0, Write, 13092560 * 512, 4096), request(174_000, 1, Read, 4096, 512)],
+        ),
+        text(
+            Format::Etw,
+            "BeginHeader\n\
+             \x20               DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,     FileObject, FileName\n\
+             \x20           DiskReadInit,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr\n\
+             EndHeader\n\
+             OS Version: 6.0.6001, Trace Start: 128390000000000000\n\
+             \x20           DiskReadInit,    2664700,             p1 ( 980),       6852, 0xfffffade6b0a2010\n\
+             \x20              DiskWrite,    2664955,             p1 ( 980),       6852, 0xfffffade6b0a2010, 0x6c80556e00, 0x00010000,        183,        3, 0x000043,         183,       0,  Unknown, 0xfffffade72165e40, \"Disk5:\\a, b\"\n\
+             \x20               DiskRead,    2664960,             p1 ( 980),       6852, 0xfffffade6b0a2010, 0x1000, 0x200,        183,        4, 0x000043,         183,       0,  Unknown, 0xfffffade72165e40, x\n\
+             \x20              DiskFlush,    2664970,             p1 ( 980),       6852, 0xfffffade6b0a2010,   183,        3, 0x000043,         183,       0\n",
+            &[
+                request(0, 3, Write, 0x6c_8055_6e00, 65536),
+                request(5_000, 4, Read, 4096, 512),
+                request(15_000, 3, Flush, 0, 0),
+            ],
+        ),
+        text(
+            Format::Midas,
+            "0.146559796 1 0 4096 \n0.146609386 2 1 4096\n0.146637836 0 5 8182 \n0.146643556 3 6 8192 \n",
+            &[
+                request(0, 0, Write, 0, 4096),
+                request(78_040, 0, Read, 5 * 4096, 8182),
+                request(83_760, 0, Trim, 6 * 4096, 8192),
+            ],
+        ),
+        binary(
+            Format::OracleGeneral,
+            &[oracle_record(5, 7, 4096, 2), oracle_record(5, 8, 512, -1), oracle_record(6, 7, 4096, i64::MAX)],
+            &[
+                request(0, 0, Read, 7 * 4096, 4096),
+                request(0, 0, Read, 8 * 4096, 512),
+                request(1_000_000_000, 0, Read, 7 * 4096, 4096),
+            ],
         ),
         text(
             Format::FioV2,
