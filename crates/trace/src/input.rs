@@ -1,4 +1,4 @@
-//! The bytes of a trace: opened, decompressed as they stream, with a sample of the beginning to guess
+//! The bytes of a trace: opened, unpacked as they stream, with a sample of the beginning to guess
 //! the format from.
 
 use std::fs::File;
@@ -7,11 +7,30 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::TraceError;
+use said::at_opening;
+use way::Way;
 
-/// How much of the decompressed beginning is looked at to guess a format, in bytes.
+mod decompress;
+mod layers;
+#[cfg(feature = "archives")]
+mod lz4;
+#[cfg(feature = "archives")]
+mod members;
+mod said;
+#[cfg(feature = "archives")]
+mod tar;
+mod unread;
+mod way;
+#[cfg(feature = "archives")]
+mod zip;
+
+/// How much of the unpacked beginning is looked at to guess a format, in bytes.
 pub(crate) const SAMPLE_BYTES: usize = 64 * 1024;
 
 const BUFFER_BYTES: usize = 128 * 1024;
+
+/// Bytes that come one after the other.
+type Stream = Box<dyn BufRead + Send>;
 
 /// An opened trace before anything is known about its format.
 pub(crate) struct Input {
@@ -28,31 +47,32 @@ impl Input {
         let file: Arc<str> = printable(&path.to_string_lossy());
         let failed = |source| TraceError::io(&file, "cannot be opened", source);
         let opened = File::open(path).map_err(failed)?;
-        if opened.metadata().map_err(failed)?.is_dir() {
+        let metadata = opened.metadata().map_err(failed)?;
+        if metadata.is_dir() {
             return Err(TraceError::file(&file, "is a directory, a trace is a single file"));
         }
-        Input::new(Box::new(BufReader::with_capacity(BUFFER_BYTES, opened)), file)
+        let way = Way::from(Some(&file));
+        #[cfg(feature = "archives")]
+        let opened = {
+            let mut opened = opened;
+            let unreadable = |error| at_opening(&file, error);
+            if metadata.is_file() && zip::begins(&mut opened).map_err(unreadable)? {
+                let (stream, way) = zip::member(opened, &way).map_err(unreadable)?;
+                return Input::unpacked(stream, way, file);
+            }
+            opened
+        };
+        Input::unpacked(Box::new(BufReader::with_capacity(BUFFER_BYTES, opened)), way, file)
     }
 
     pub(crate) fn new(raw: Box<dyn BufRead + Send>, file: Arc<str>) -> Result<Self, TraceError> {
-        let unreadable = |source| TraceError::io(&file, "cannot be read", source);
-        let (magic, raw) = peek(raw, 4);
-        let raw = raw.map_err(unreadable)?;
-        let stream: Box<dyn BufRead + Send> = if magic.starts_with(&[0x1f, 0x8b]) {
-            let decoder = flate2::bufread::MultiGzDecoder::new(raw);
-            Box::new(BufReader::with_capacity(BUFFER_BYTES, Named { decoder, kind: "gzip" }))
-        } else if is_zstd(&magic) {
-            unzstd(raw).map_err(unreadable)?
-        } else {
-            raw
-        };
-        let (sample, stream) = peek(stream, SAMPLE_BYTES);
-        let stream = match stream {
-            Ok(stream) => stream,
-            // What precedes the damage may still be read; the error comes in its place.
-            Err(error) if !sample.is_empty() => Box::new(Cursor::new(sample.clone()).chain(Failing(Some(error)))),
-            Err(error) => return Err(unreadable(error)),
-        };
+        Input::unpacked(raw, Way::from(None), file)
+    }
+
+    /// From a stream, to which `way` leads.
+    fn unpacked(stream: Stream, way: Way, file: Arc<str>) -> Result<Self, TraceError> {
+        let sampled = layers::unpack(stream, way).and_then(|stream| peek(stream, SAMPLE_BYTES));
+        let (sample, stream) = sampled.map_err(|error| at_opening(&file, error))?;
         if sample.is_empty() {
             return Err(TraceError::file(&file, "is empty, a trace has at least one request"));
         }
@@ -66,55 +86,29 @@ pub(crate) fn printable(name: &str) -> Arc<str> {
     name.chars().map(|char| if char.is_control() { '?' } else { char }).collect::<String>().into()
 }
 
-/// A zstd frame, or one of the skippable frames that parallel compressors put in front.
-fn is_zstd(magic: &[u8]) -> bool {
-    magic == [0x28, 0xb5, 0x2f, 0xfd] || matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
-}
-
-#[cfg(feature = "zstd")]
-fn unzstd(raw: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
-    let decoder = zstd::stream::read::Decoder::with_buffer(raw)?;
-    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, Named { decoder, kind: "zstd" })))
-}
-
-#[cfg(not(feature = "zstd"))]
-fn unzstd(_: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
-    Err(without_zstd())
-}
-
 /// What a build without zstd says of it.
 #[cfg(not(feature = "zstd"))]
 pub(crate) fn without_zstd() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "zstd is not part of this build")
+    said::not_built("zstd")
 }
 
-type Peeked = (Vec<u8>, io::Result<Box<dyn BufRead + Send>>);
-
-/// Reads up to `count` bytes and puts them back in front of the stream.
-fn peek(mut stream: Box<dyn BufRead + Send>, count: usize) -> Peeked {
+/// Reads up to `count` bytes and puts them back in front of the stream. What precedes an error may still be read; the
+/// error comes in its place.
+fn peek(mut stream: Stream, count: usize) -> io::Result<(Vec<u8>, Stream)> {
     let mut head = Vec::with_capacity(count);
     match stream.by_ref().take(count as u64).read_to_end(&mut head) {
-        Ok(_) => (head.clone(), Ok(Box::new(Cursor::new(head).chain(stream)))),
-        Err(error) => (head, Err(error)),
+        Ok(_) => Ok((head.clone(), Box::new(Cursor::new(head).chain(stream)))),
+        Err(error) if head.is_empty() => Err(error),
+        Err(error) => Ok((head.clone(), Box::new(Cursor::new(head).chain(Failing(Some(error)))))),
     }
 }
 
-/// A decompressor whose errors say what they mean for the file.
-struct Named<D> {
-    decoder: D,
-    kind: &'static str,
-}
-
-impl<D: Read> Read for Named<D> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.decoder.read(buffer).map_err(|error| {
-            if error.kind() == io::ErrorKind::Interrupted {
-                return error;
-            }
-            let state = if error.kind() == io::ErrorKind::UnexpectedEof { "is cut short" } else { "is damaged" };
-            io::Error::new(error.kind(), format!("the {} stream {state} ({error})", self.kind))
-        })
-    }
+/// Reads so many bytes, or fewer where the stream ends.
+#[cfg(feature = "archives")]
+fn read_up_to(stream: &mut impl Read, count: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.by_ref().take(count).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Yields one error, then the end.

@@ -8,6 +8,8 @@ mod fold;
 mod formats;
 mod found_by_fuzzing;
 mod info;
+#[cfg(all(feature = "archives", feature = "zstd"))]
+mod packed;
 mod public_traces;
 mod robustness;
 #[cfg(feature = "zstd")]
