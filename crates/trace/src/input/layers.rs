@@ -28,7 +28,10 @@ pub(super) fn unpack(mut stream: Stream, mut way: Way) -> io::Result<Stream> {
         }
         #[cfg(feature = "archives")]
         if tar::begins(&head) {
-            (stream, way) = tar::member(whole, &way)?;
+            match tar::member(whole, &way)? {
+                (member, Some(inner)) => (stream, way) = (member, inner),
+                (whole, None) => return Ok(whole),
+            }
             continue;
         }
         return match unread::refusal(&head, &way) {

@@ -42,12 +42,6 @@ fn said(error: &io::Error) -> Option<&Said> {
     error.get_ref()?.downcast_ref()
 }
 
-/// Is the file refused for what it is?
-#[cfg(feature = "archives")]
-pub(super) fn is_refusal(error: &io::Error) -> bool {
-    said(error).is_some_and(|said| said.refused)
-}
-
 /// What a decompressor's error means for its stream, to which `way` leads.
 pub(super) fn of_decoder(kind: &str, way: &Way, error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::Interrupted || said(&error).is_some() {

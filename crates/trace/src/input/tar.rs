@@ -1,10 +1,11 @@
 //! The one file in a tar archive, as a stream.
 //!
-//! Directories, links, longer names and what macOS adds are passed over. A small file is held until the next one is
-//! looked for, so that an archive of several is refused before any of it is read. After a large one they are looked for
-//! at its end.
+//! Directories, links, longer names and what macOS adds are passed over. The beginning is searched for a second file, so
+//! that an archive of several small ones is refused before any of it is read. Behind a large file they are looked for
+//! when it ends.
 
-use std::io::{self, BufReader, Cursor, Read, copy, sink};
+use std::borrow::Borrow;
+use std::io::{self, BufReader, Read, copy, sink};
 use std::sync::Arc;
 
 use ::tar::{EntryType, Header, PaxExtensions};
@@ -12,11 +13,11 @@ use ::tar::{EntryType, Header, PaxExtensions};
 use super::members::{self, Names, is_of_macos, name_of};
 use super::said::{refused, wrong};
 use super::way::{Step, Way};
-use super::{BUFFER_BYTES, Failing, Stream, read_up_to};
+use super::{BUFFER_BYTES, Stream, peek, read_up_to};
 
 const BLOCK_BYTES: u64 = 512;
-/// Up to this size, a file is held.
-const HELD_BYTES_MAX: u64 = 8 << 20;
+/// How much of the beginning is searched.
+const SEARCHED_BYTES: usize = 4 << 20;
 /// How much of a name or of attributes is read.
 const ATTRIBUTES_BYTES_MAX: u64 = 1 << 20;
 /// How much is passed over in all, so that an archive of nothing comes to an end.
@@ -45,25 +46,32 @@ fn is_sound(header: &Header) -> bool {
     stated == unsigned || i64::from(stated) == i64::from(signed)
 }
 
-/// The one file in the archive, and the way to it.
-pub(super) fn member(stream: Stream, way: &Way) -> io::Result<(Stream, Way)> {
+/// The one file in the archive, and the way to it. None, and the stream as it came, where the archive's middle is
+/// missing.
+pub(super) fn member(stream: Stream, way: &Way) -> io::Result<(Stream, Option<Way>)> {
+    let (begin, stream) = peek(stream, SEARCHED_BYTES)?;
+    let mut beginning = Archive { stream: begin.as_slice(), passed_bytes: 0, way };
+    // What is wrong with the beginning is told when it is read.
+    if let Ok(Some(file)) = beginning.next_file() {
+        if begin.len() < SEARCHED_BYTES && is_without_middle(beginning.stream, file.size) {
+            return Ok((stream, None));
+        }
+        if let Ok(Some(several)) = beginning.pass(file.size, file.size).and_then(|()| beginning.several(&file)) {
+            return Err(several);
+        }
+    }
     let mut archive = Archive { stream, passed_bytes: 0, way: way.clone() };
     let Some(file) = archive.next_file()? else { return Err(members::none("tar")) };
     let inner = way.then(Step::Tar(file.name.to_string()));
-    if file.size > HELD_BYTES_MAX {
-        let left = file.size;
-        let rest = Member { archive, file, left, done: false };
-        return Ok((Box::new(BufReader::with_capacity(BUFFER_BYTES, rest)), inner));
-    }
-    // What precedes damage is read; the error comes in its place.
-    let mut held = Vec::new();
-    let read = archive.stream.by_ref().take(file.size).read_to_end(&mut held);
-    let whole = read.and_then(|_| if (held.len() as u64) < file.size { Err(cut_short()) } else { Ok(()) });
-    match whole.and_then(|()| archive.end_after(&file)) {
-        Ok(()) => Ok((Box::new(Cursor::new(held)), inner)),
-        Err(error) if held.is_empty() || super::said::is_refusal(&error) => Err(error),
-        Err(error) => Ok((Box::new(Cursor::new(held).chain(Failing(Some(error)))), inner)),
-    }
+    let member = Member { archive, left: file.size, file, done: false };
+    Ok((Box::new(BufReader::with_capacity(BUFFER_BYTES, member)), Some(inner)))
+}
+
+/// Lines that were taken out of an archive, with its header and its end still around them: too few for the file that
+/// they are of, and zeros behind them. Readers know such lines.
+fn is_without_middle(rest: &[u8], size: u64) -> bool {
+    let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count() as u64;
+    (rest.len() as u64) < size && zeros >= 2 * BLOCK_BYTES
 }
 
 fn cut_short() -> io::Error {
@@ -88,13 +96,13 @@ struct Attributes {
     sparse: bool,
 }
 
-struct Archive {
-    stream: Stream,
+struct Archive<R, W> {
+    stream: R,
     passed_bytes: u64,
-    way: Way,
+    way: W,
 }
 
-impl Archive {
+impl<R: Read, W: Borrow<Way>> Archive<R, W> {
     /// The next file with anything in it; none at the archive's end.
     fn next_file(&mut self) -> io::Result<Option<Entry>> {
         let mut said = Attributes::default();
@@ -110,7 +118,7 @@ impl Archive {
                     let sparse = kind == EntryType::GNUSparse || said.sparse;
                     said = Attributes::default();
                     if sparse {
-                        let commands = self.way.then(Step::Tar(name.to_string())).commands();
+                        let commands = self.way.borrow().then(Step::Tar(name.to_string())).commands();
                         return Err(refused(format!("the tar archive holds {name} with holes; {commands} reads it")));
                     }
                     // The first tar marks a directory by its name alone.
@@ -169,10 +177,9 @@ impl Archive {
         Err(refused("the tar archive has more than 256 MiB beside its file, one trace would be right".into()))
     }
 
-    /// After the one file that was read: no other follows, and the streams around the archive are sound to their end.
-    fn end_after(&mut self, file: &Entry) -> io::Result<()> {
-        self.pass(file.size, 0)?;
-        let Some(mut next) = self.next_file()? else { return self.drain() };
+    /// The error of an archive in which another file follows the one that was passed or read.
+    fn several(&mut self, file: &Entry) -> io::Result<Option<io::Error>> {
+        let Some(mut next) = self.next_file()? else { return Ok(None) };
         let mut names = Names::default();
         names.add(Arc::clone(&file.name));
         names.add(Arc::clone(&next.name));
@@ -184,11 +191,11 @@ impl Archive {
             }
             names.add(Arc::clone(&next.name));
         }
-        let first = self.way.then(Step::Tar(file.name.to_string()));
-        Err(names.too_many("tar", &first.commands()))
+        let first = self.way.borrow().then(Step::Tar(file.name.to_string()));
+        Ok(Some(names.too_many("tar", &first.commands())))
     }
 
-    /// What fills the last record, or the rest of a tape.
+    /// What fills the last record: the streams around the archive are sound to their end.
     fn drain(&mut self) -> io::Result<()> {
         let left = PASSED_BYTES_MAX.saturating_sub(self.passed_bytes);
         copy(&mut self.stream.by_ref().take(left), &mut sink()).map(drop)
@@ -212,9 +219,9 @@ fn trimmed(name: &[u8]) -> &[u8] {
     name.split(|byte| *byte == 0).next().unwrap_or(name)
 }
 
-/// A file too large to be held.
+/// A file as it is read.
 struct Member {
-    archive: Archive,
+    archive: Archive<Stream, Way>,
     file: Entry,
     left: u64,
     done: bool,
@@ -227,7 +234,11 @@ impl Read for Member {
         }
         if self.left == 0 {
             self.done = true;
-            return self.archive.end_after(&self.file).map(|()| 0);
+            self.archive.pass(self.file.size, 0)?;
+            return match self.archive.several(&self.file)? {
+                Some(error) => Err(error),
+                None => self.archive.drain().map(|()| 0),
+            };
         }
         let read = self.archive.stream.by_ref().take(self.left).read(buffer)?;
         self.left -= read as u64;
