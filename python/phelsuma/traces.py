@@ -138,7 +138,7 @@ class Requests:
 
 @dataclass(frozen=True)
 class Trace:
-    """A block trace in a file, plain, .gz or .zst, of any format that `phelsuma list` tells."""
+    """A block trace in a file, plain or packed (gz, zst, xz, bz2, lz4, tar, zip), of any format that `phelsuma list` tells."""
 
     path: Path
     format: str

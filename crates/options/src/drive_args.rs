@@ -19,7 +19,7 @@ pub struct DriveArgs {
     /// Synthetic workload, such as uniform, zipf:0.99, desktop or media:mov (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload)]
     workload: Option<Workload>,
-    /// Block trace, plain, .gz or .zst; the format is detected
+    /// Block trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip); the format is detected
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     #[command(flatten)]

@@ -2,13 +2,16 @@
 //! the format from.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::TraceError;
 use said::at_opening;
+use stream::{BUFFER_BYTES, Stream, peek};
 use way::Way;
+
+pub(crate) use stream::printable;
 
 mod decompress;
 mod layers;
@@ -17,6 +20,7 @@ mod lz4;
 #[cfg(feature = "archives")]
 mod members;
 mod said;
+mod stream;
 #[cfg(feature = "archives")]
 mod tar;
 mod unread;
@@ -26,11 +30,6 @@ mod zip;
 
 /// How much of the unpacked beginning is looked at to guess a format, in bytes.
 pub(crate) const SAMPLE_BYTES: usize = 64 * 1024;
-
-const BUFFER_BYTES: usize = 128 * 1024;
-
-/// Bytes that come one after the other.
-type Stream = Box<dyn BufRead + Send>;
 
 /// An opened trace before anything is known about its format.
 pub(crate) struct Input {
@@ -81,49 +80,8 @@ impl Input {
     }
 }
 
-/// A name without control characters, so that an error stays one line.
-pub(crate) fn printable(name: &str) -> Arc<str> {
-    name.chars().map(|char| if char.is_control() { '?' } else { char }).collect::<String>().into()
-}
-
 /// What a build without zstd says of it.
 #[cfg(not(feature = "zstd"))]
-pub(crate) fn without_zstd() -> io::Error {
+pub(crate) fn without_zstd() -> std::io::Error {
     said::not_built("zstd")
-}
-
-/// Reads up to `count` bytes and puts them back in front of the stream. What precedes an error may still be read; the
-/// error comes in its place.
-fn peek(mut stream: Stream, count: usize) -> io::Result<(Vec<u8>, Stream)> {
-    let mut head = Vec::with_capacity(count);
-    match stream.by_ref().take(count as u64).read_to_end(&mut head) {
-        Ok(_) => Ok((head.clone(), Box::new(Cursor::new(head).chain(stream)))),
-        Err(error) if head.is_empty() => Err(error),
-        Err(error) => Ok((head.clone(), Box::new(Cursor::new(head).chain(Failing(Some(error)))))),
-    }
-}
-
-/// Reads so many bytes, or fewer where the stream ends.
-#[cfg(feature = "archives")]
-fn read_up_to(stream: &mut impl Read, count: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    stream.by_ref().take(count).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Yields one error, then the end.
-struct Failing(Option<io::Error>);
-
-impl Read for Failing {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        self.0.take().map_or(Ok(0), Err)
-    }
-}
-
-impl BufRead for Failing {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.0.take().map_or(Ok(&[]), Err)
-    }
-
-    fn consume(&mut self, _: usize) {}
 }

@@ -57,7 +57,7 @@ impl std::fmt::Debug for TraceFile {
 }
 
 impl TraceFile {
-    /// Opens a trace, plain or compressed with gzip or zstd.
+    /// Opens a trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip).
     ///
     /// # Errors
     /// The file cannot be read, is a directory, is empty, or is of no known format.

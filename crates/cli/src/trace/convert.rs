@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Options of `trace convert`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The trace, plain, .gz or .zst; - is standard input
+    /// The trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip); - is standard input
     input: PathBuf,
     /// The file to write, compressed if it ends in .gz or .zst; - is standard output, plain
     output: PathBuf,

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("input").required(true).args(["file", "workload"])))]
 pub(crate) struct Args {
-    /// The trace, plain, .gz or .zst; - is standard input
+    /// The trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip); - is standard input
     file: Option<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,

@@ -7,8 +7,8 @@ use super::lz4::Frames;
 #[cfg(not(all(feature = "archives", feature = "zstd")))]
 use super::said::not_built;
 use super::said::of_decoder;
+use super::stream::{BUFFER_BYTES, Stream};
 use super::way::Way;
-use super::{BUFFER_BYTES, Stream};
 
 /// What the outermost stream may ask for to look back at, as a power of two: 128 MiB. What is inside may ask for half of
 /// what the stream around it may, so that all of them stay under twice that.

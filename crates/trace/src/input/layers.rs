@@ -4,10 +4,11 @@ use std::io;
 
 use super::decompress::{self, Kind};
 use super::said::refused;
+use super::stream::{Stream, peek};
 #[cfg(feature = "archives")]
 use super::tar;
+use super::unread;
 use super::way::{Step, Way};
-use super::{Stream, peek, unread};
 
 /// How many layers a trace may be packed in. A compressed member of a compressed archive has three.
 const LAYERS_MAX: usize = 4;

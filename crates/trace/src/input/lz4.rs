@@ -7,7 +7,7 @@ use std::io::{self, Cursor, Read, copy, sink};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::{Stream, read_up_to};
+use super::stream::{Stream, read_up_to};
 
 /// The bytes of all frames. After an error it is at its end.
 pub(super) struct Frames(State);

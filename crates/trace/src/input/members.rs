@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::printable;
 use super::said::refused;
+use super::stream::printable;
 
 /// How many are named.
 const NAMED_MAX: usize = 5;

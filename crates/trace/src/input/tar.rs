@@ -12,8 +12,8 @@ use ::tar::{EntryType, Header, PaxExtensions};
 
 use super::members::{self, Names, is_of_macos, name_of};
 use super::said::{refused, wrong};
+use super::stream::{BUFFER_BYTES, Stream, peek, read_up_to};
 use super::way::{Step, Way};
-use super::{BUFFER_BYTES, Stream, peek, read_up_to};
 
 const BLOCK_BYTES: u64 = 512;
 /// How much of the beginning is searched.

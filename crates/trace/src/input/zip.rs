@@ -8,9 +8,9 @@ use rawzip::{CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, Ra
 use super::decompress::{self, Kind, named};
 use super::members::{self, Names, is_of_macos, name_of};
 use super::said::{refused, wrong};
+use super::stream::{BUFFER_BYTES, Stream, read_up_to};
 use super::unread::is_zip;
 use super::way::{Step, Way};
-use super::{BUFFER_BYTES, Stream, read_up_to};
 
 /// Does this file begin as a zip archive? It is at its beginning again then.
 pub(super) fn begins(file: &mut File) -> io::Result<bool> {
