@@ -75,27 +75,39 @@ pub(super) fn decoder(kind: Kind, raw: Stream, depth: u32, way: &Way) -> io::Res
     let window_log = WINDOW_LOG_MAX.saturating_sub(depth);
     match kind {
         Kind::Gzip => Ok(named(flate2::bufread::MultiGzDecoder::new(raw), kind.name(), way)),
-        #[cfg(feature = "zstd")]
-        Kind::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(raw)?;
-            decoder.window_log_max(window_log)?;
-            Ok(named(decoder, kind.name(), way))
-        }
-        #[cfg(feature = "archives")]
-        Kind::Xz => {
-            // In KiB, with what the decoder has beside its dictionary.
-            let memory = (1 << window_log) / 1024 + 1024;
-            Ok(named(lzma_rust2::XzReader::new_mem_limit(raw, true, memory), kind.name(), way))
-        }
+        Kind::Zstd => zstd(raw, window_log, way),
+        Kind::Xz => xz(raw, window_log, way),
         #[cfg(feature = "archives")]
         Kind::Bzip2 => Ok(named(bzip2::bufread::MultiBzDecoder::new(raw), kind.name(), way)),
         #[cfg(feature = "archives")]
         Kind::Lz4 => Ok(named(Frames::new(raw), kind.name(), way)),
-        #[cfg(not(feature = "zstd"))]
-        Kind::Zstd => Err(not_built(kind.name())),
         #[cfg(not(feature = "archives"))]
-        Kind::Xz | Kind::Bzip2 | Kind::Lz4 => Err(not_built(kind.name())),
+        Kind::Bzip2 | Kind::Lz4 => Err(not_built(kind.name())),
     }
+}
+
+#[cfg(feature = "zstd")]
+fn zstd(raw: Stream, window_log: u32, way: &Way) -> io::Result<Stream> {
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(raw)?;
+    decoder.window_log_max(window_log)?;
+    Ok(named(decoder, Kind::Zstd.name(), way))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn zstd(_: Stream, _: u32, _: &Way) -> io::Result<Stream> {
+    Err(not_built(Kind::Zstd.name()))
+}
+
+#[cfg(feature = "archives")]
+fn xz(raw: Stream, window_log: u32, way: &Way) -> io::Result<Stream> {
+    // In KiB, with what the decoder has beside its dictionary.
+    let memory = (1 << window_log) / 1024 + 1024;
+    Ok(named(lzma_rust2::XzReader::new_mem_limit(raw, true, memory), Kind::Xz.name(), way))
+}
+
+#[cfg(not(feature = "archives"))]
+fn xz(_: Stream, _: u32, _: &Way) -> io::Result<Stream> {
+    Err(not_built(Kind::Xz.name()))
 }
 
 /// With errors that say what they mean for the stream.

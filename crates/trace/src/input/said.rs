@@ -34,6 +34,7 @@ pub(super) fn refused(text: String) -> io::Error {
 }
 
 /// What a build says of a kind that it was built without.
+#[cfg(not(all(feature = "archives", feature = "zstd")))]
 pub(super) fn not_built(kind: &str) -> io::Error {
     refused(format!("{kind} is not part of this build"))
 }

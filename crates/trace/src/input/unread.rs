@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::said::{not_built, refused};
+use super::said::refused;
 use super::way::{Step, Way};
 
 /// First bytes, what has them, and the command that prints what is inside.
@@ -23,7 +23,7 @@ const UNREAD: [(&[u8], &str, &str); 10] = [
 pub(super) fn refusal(head: &[u8], way: &Way) -> Option<io::Error> {
     if is_zip(head) {
         if cfg!(not(feature = "archives")) {
-            return Some(not_built("zip"));
+            return Some(not_built_but("zip", &way.then(Step::Member("unzip -p", "MEMBER".into()))));
         }
         return Some(refused(
             "the zip archive comes through a pipe or out of another file, and its directory is at its end; \
@@ -32,7 +32,7 @@ pub(super) fn refusal(head: &[u8], way: &Way) -> Option<io::Error> {
         ));
     }
     if cfg!(not(feature = "archives")) && head.get(257..262) == Some(b"ustar") {
-        return Some(not_built("tar"));
+        return Some(not_built_but("tar", &way.then(Step::Tar("MEMBER".into()))));
     }
     let (what, command) = match head {
         // The bits of its codes, 9 to 16, and a flag that is always set.
@@ -41,6 +41,10 @@ pub(super) fn refusal(head: &[u8], way: &Way) -> Option<io::Error> {
     };
     let commands = way.then(Step::Filter(command)).commands();
     Some(refused(format!("is {what}, which is not read; {commands} reads it")))
+}
+
+fn not_built_but(kind: &str, way: &Way) -> io::Error {
+    refused(format!("{kind} is not part of this build; {} reads a member", way.commands()))
 }
 
 /// A zip archive: a member, or the end of one without any.

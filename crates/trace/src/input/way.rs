@@ -8,7 +8,6 @@ pub(super) enum Step {
     /// A member of a tar archive.
     Tar(String),
     /// A member of another archive, and the command that prints it: `unzip -p`.
-    #[cfg(feature = "archives")]
     Member(&'static str, String),
 }
 
@@ -54,7 +53,6 @@ impl Way {
                 Step::Filter(filter) if at == 0 => format!("{filter} {from} | "),
                 Step::Filter(filter) => format!("{filter} | "),
                 Step::Tar(member) => format!("tar -xOf {from} {} | ", quoted(member)),
-                #[cfg(feature = "archives")]
                 Step::Member(print, member) => format!("{print} {from} {} | ", quoted(member)),
             }
         };
@@ -75,7 +73,6 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::{Step, Way};
 
-    #[cfg(feature = "archives")]
     #[test]
     fn names_are_quoted_where_a_shell_takes_them_apart() {
         let commands =
