@@ -140,7 +140,7 @@ class Requests:
 
 @dataclass(frozen=True)
 class Trace:
-    """A block trace in a file: plain, .gz or .zst, in any format of `phelsuma list`."""
+    """A block trace in a file: plain or packed (gz, zst, xz, bz2, lz4, tar, zip), in any format of `phelsuma list`."""
 
     path: Path
     format: str

@@ -20,7 +20,7 @@ pub struct DriveArgs {
     /// Synthetic workload, such as uniform, zipf:0.99, desktop or media:mov (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload)]
     workload: Option<Workload>,
-    /// Block trace, plain, .gz or .zst; the format is detected. Several are merged by time
+    /// Block trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip); the format is detected. Several are merged by time
     #[arg(long, value_name = "FILE")]
     trace: Vec<PathBuf>,
     #[command(flatten)]

@@ -8,6 +8,9 @@ use flate2::write::GzEncoder;
 #[cfg(feature = "zstd")]
 use zstd::stream::write::Encoder as ZstdEncoder;
 
+use crate::TraceError;
+use crate::input::printable;
+
 /// How the bytes of a trace are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
@@ -20,19 +23,38 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression by the ending of a file's name: `.gz` or `.zst`, in small letters or capitals; none otherwise.
-    pub fn of(path: &Path) -> Self {
-        let ends = |ending: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending));
-        match () {
-            () if ends("gz") => Compression::Gzip,
-            () if ends("zst") => Compression::Zstd,
-            () => Compression::None,
+    /// What the ending of a file's name asks for: `.gz` or `.zst`, in small letters or capitals; none otherwise.
+    ///
+    /// # Errors
+    /// The ending is of a kind that is only read, or not even that.
+    pub fn of(path: &Path) -> Result<Self, TraceError> {
+        let ending = |path: &Path| path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let last = ending(path);
+        let is_tar = ending(Path::new(path.file_stem().unwrap_or_default())) == "tar";
+        match last.as_str() {
+            "gz" if !is_tar => Ok(Compression::Gzip),
+            "zst" if !is_tar => Ok(Compression::Zstd),
+            last if is_tar || NOT_WRITTEN.contains(&last) => {
+                let file = printable(&path.to_string_lossy());
+                Err(TraceError::file(
+                    &file,
+                    "files of this ending are not written; .gz, .zst or none of both would be right",
+                ))
+            }
+            _ => Ok(Compression::None),
         }
     }
 }
 
-/// An output that is compressed on the way. The same bytes come out of the same bytes: a gzip header has no name and no
-/// time.
+/// Endings of compressed files and archives, which nothing plain should have.
+const NOT_WRITTEN: [&str; 33] = [
+    "7z", "br", "bz", "bz2", "cab", "gzip", "lrz", "lz", "lz4", "lzh", "lzma", "lzo", "rar", "snappy", "sz", "tar",
+    "taz", "tb2", "tbz", "tbz2", "tgz", "tlz", "txz", "tz", "tz2", "tzst", "xz", "z", "zip", "zipx", "zpaq", "zstd",
+    "zz",
+];
+
+/// An output that is compressed on the way. The same bytes come out of the same bytes: a gzip header has no name and
+/// no time.
 ///
 /// A compressed output is complete only after [`finish`](Self::finish). Dropped before, it is cut short, and a reader
 /// notices.

@@ -112,8 +112,8 @@ impl std::fmt::Debug for TraceFile {
 }
 
 impl TraceFile {
-    /// Opens a trace, plain or compressed. `NAME` stands for all of `NAME.blktrace.0`, `NAME.blktrace.1`, … where there is
-    /// no file of that name.
+    /// Opens a trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip). `NAME` stands for all of
+    /// `NAME.blktrace.0`, `NAME.blktrace.1`, … where there is no file of that name.
     ///
     /// # Errors
     /// The file cannot be read, is a directory, is empty, or is of no known format.

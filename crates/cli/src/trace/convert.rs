@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Options of `trace convert`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The trace, plain, .gz or .zst; - is standard input. Several files are merged by time
+    /// The trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip); - is standard input. Several files are merged by time
     #[arg(required = true)]
     input: Vec<PathBuf>,
     /// The file to write, compressed if it ends in .gz or .zst; - is standard output, plain

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("input").required(true).args(["file", "workload"])))]
 pub(crate) struct Args {
-    /// The trace, plain, .gz or .zst; - is standard input. Several files are merged by time
+    /// The trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip); - is standard input. Several files are merged by time
     file: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,

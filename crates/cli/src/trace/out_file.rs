@@ -19,6 +19,7 @@ pub(super) struct OutFile<'a> {
     path: &'a Path,
     /// The file that is written and then takes the name; none for standard output and devices.
     partial: Option<PathBuf>,
+    compression: Compression,
 }
 
 #[derive(Serialize)]
@@ -41,12 +42,13 @@ impl<'a> OutFile<'a> {
                     "--json and the trace cannot both go to standard output; write the trace to a file".to_string(),
                 ));
             }
-            return Ok(Self { path, partial: None });
+            return Ok(Self { path, partial: None, compression: Compression::None });
         }
+        let compression = Compression::of(path)?;
         let wrong = |what: &str| Err(Failure::Input(format!("{}: {what}", path.display())));
         match fs::metadata(path) {
             Ok(meta) if meta.is_dir() => wrong("this is a directory; use the name of a file"),
-            Ok(meta) if !meta.is_file() => Ok(Self { path, partial: None }),
+            Ok(meta) if !meta.is_file() => Ok(Self { path, partial: None, compression }),
             _ => {
                 let Some(name) = path.file_name() else {
                     return wrong("the path does not end in the name of a file; use one that does");
@@ -57,7 +59,7 @@ impl<'a> OutFile<'a> {
                 }
                 let mut name = name.to_os_string();
                 name.push(format!(".partial-{}", std::process::id()));
-                Ok(Self { path, partial: Some(path.with_file_name(name)) })
+                Ok(Self { path, partial: Some(path.with_file_name(name)), compression })
             }
         }
     }
@@ -86,7 +88,7 @@ impl<'a> OutFile<'a> {
         let wrong = |error: std::io::Error| Failure::Input(format!("{}: {error}", self.path.display()));
         let file = if self.partial.is_some() { File::create(target) } else { File::options().write(true).open(target) };
         let buffered = BufWriter::new(file.map_err(wrong)?);
-        let outcome = compressed(buffered, Compression::of(self.path), write);
+        let outcome = compressed(buffered, self.compression, write);
         let outcome = match (outcome, &self.partial) {
             (Ok(written), Some(partial)) => fs::rename(partial, self.path).map(|()| written).map_err(wrong),
             (outcome, _) => outcome,

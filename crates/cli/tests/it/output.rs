@@ -176,6 +176,20 @@ fn a_trace_is_compressed_if_its_name_says_so() {
 }
 
 #[test]
+fn a_trace_is_not_written_under_a_name_that_promises_what_it_is_not() {
+    let path = |name: &str| std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("promised.{name}"));
+    let plain = path("csv");
+    prints(&format!("trace generate --workload uniform --requests 10 --pages 100 -o {}", plain.display()));
+    for name in ["csv.xz", "zip", "tar.gz"] {
+        let out = path(name);
+        let convert = format!("trace convert {} {} --to csv", plain.display(), out.display());
+        let said = crate::common::refused_with(2, &words(&convert));
+        assert!(said.ends_with("are not written; .gz, .zst or none of both would be right\n"), "{said}");
+        assert!(!out.exists());
+    }
+}
+
+#[test]
 fn what_was_set_is_shown() {
     let set = "--set mapping=paged --set mapping.cache=64";
     let here = "page here has mapping paged(lazy, cache=64) instead of ram-table, power nothing instead of scan\n";

@@ -77,11 +77,12 @@ impl Recorder {
     /// [`OpenError::Input`]: the file is there, or cannot be created.
     pub fn create(path: &Path, log: impl Fn(&str) + Send + 'static) -> Result<Self, OpenError> {
         let wrong = |error: &dyn std::fmt::Display| OpenError::Input(format!("{}: {error}", path.display()));
+        let compression = Compression::of(path).map_err(|error| OpenError::Input(error.to_string()))?;
         let file = File::create_new(path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => wrong(&"the file exists already; use a new name"),
             _ => wrong(&error),
         })?;
-        let pieces = Pieces { file, compression: Compression::of(path), piece: Vec::with_capacity(PIECE_BYTES + 256) };
+        let pieces = Pieces { file, compression, piece: Vec::with_capacity(PIECE_BYTES + 256) };
         let trace = Writer::new(pieces, Format::Csv, &WriteOptions::default()).map_err(|error| wrong(&error))?;
         let (queue, requests) = sync_channel(QUEUE_MAX);
         let name = path.display().to_string();

@@ -10,6 +10,8 @@ mod format_cases;
 mod formats;
 mod found_by_fuzzing;
 mod info;
+#[cfg(all(feature = "archives", feature = "zstd"))]
+mod packed;
 mod public_traces;
 mod robustness;
 #[cfg(feature = "zstd")]

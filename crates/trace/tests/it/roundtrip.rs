@@ -120,7 +120,7 @@ fn what_is_compressed_for_its_name_is_read_as_it_was() {
     let plain = write(&requests, Format::Csv, &WriteOptions::default()).unwrap();
     let compressed = |name: &str| {
         let mut bytes = Vec::new();
-        let mut out = Compressed::new(&mut bytes, Compression::of(Path::new(name))).unwrap();
+        let mut out = Compressed::new(&mut bytes, Compression::of(Path::new(name)).unwrap()).unwrap();
         out.write_all(&plain).unwrap();
         out.finish().unwrap();
         bytes

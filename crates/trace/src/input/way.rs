@@ -1,0 +1,93 @@
+//! The way to a trace by commands: what a shell does to reach the bytes that a layer holds.
+
+/// A layer that was taken off, or has to be.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// A filter of bytes, which takes a file as well: `gzip -dc`.
+    Filter(&'static str),
+    /// A member of a tar archive.
+    Tar(String),
+    /// A member of another archive, and the command that prints it: `unzip -p`.
+    Member(&'static str, String),
+}
+
+/// A file, and the layers that were taken off so far.
+#[derive(Debug, Clone)]
+pub(super) struct Way {
+    file: String,
+    steps: Vec<Step>,
+}
+
+impl Way {
+    /// From a file. `F` stands for one whose name is not known.
+    pub(super) fn from(path: Option<&str>) -> Self {
+        Way { file: path.map_or_else(|| "F".into(), quoted), steps: Vec::new() }
+    }
+
+    /// How many layers are off.
+    pub(super) fn layers(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// With one layer more taken off.
+    pub(super) fn then(&self, step: Step) -> Self {
+        let mut way = self.clone();
+        way.steps.push(step);
+        way
+    }
+
+    /// The commands that convert what this way leads to.
+    pub(super) fn commands(&self) -> String {
+        let steps = match self.steps.as_slice() {
+            // tar finds these out by itself.
+            [Step::Filter("gzip -dc" | "bzip2 -dc" | "xz -dc" | "zstd -dc"), rest @ ..]
+                if matches!(rest.first(), Some(Step::Tar(_))) =>
+            {
+                rest
+            }
+            steps => steps,
+        };
+        let command = |(at, step): (usize, &Step)| {
+            let from = if at == 0 { self.file.as_str() } else { "-" };
+            match step {
+                Step::Filter(filter) if at == 0 => format!("{filter} {from} | "),
+                Step::Filter(filter) => format!("{filter} | "),
+                Step::Tar(member) => format!("tar -xOf {from} {} | ", quoted(member)),
+                Step::Member(print, member) => format!("{print} {from} {} | ", quoted(member)),
+            }
+        };
+        let commands: String = steps.iter().enumerate().map(command).collect();
+        format!("`{commands}phelsuma trace convert - OUT.csv.zst --to csv`")
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |char: char| char.is_alphanumeric() || "._/+-,:@=%".contains(char);
+    // A name that begins with a dash is an option.
+    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_string() };
+    if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Step, Way};
+
+    #[test]
+    fn names_are_quoted_where_a_shell_takes_them_apart() {
+        let commands =
+            |path: &str, member: &str| Way::from(Some(path)).then(Step::Member("unzip -p", member.into())).commands();
+        assert_eq!(
+            commands("it's.zip", "a b.csv"),
+            r"`unzip -p 'it'\''s.zip' 'a b.csv' | phelsuma trace convert - OUT.csv.zst --to csv`"
+        );
+        assert!(commands("-a.zip", "été.csv").starts_with("`unzip -p ./-a.zip été.csv | "));
+    }
+
+    #[test]
+    fn tar_takes_off_by_itself_what_it_can() {
+        let commands = |filter| Way::from(None).then(Step::Filter(filter)).then(Step::Tar("a".into())).commands();
+        assert!(commands("xz -dc").starts_with("`tar -xOf F a | phelsuma "));
+        assert!(commands("lz4 -dc").starts_with("`lz4 -dc F | tar -xOf - a | phelsuma "));
+    }
+}
