@@ -27,7 +27,7 @@ THUMB := thumbv7em-none-eabihf
 # 32 bits, and no C compiler or library needed.
 I686  := i686-unknown-linux-musl
 
-.PHONY: demo install test test-python python-venv python-package python-checks python-doc gallery report \
+.PHONY: demo install test try test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
 	mutants mutants-table parameters ideas thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
@@ -147,6 +147,14 @@ test:
 	@$(MAKE) --no-print-directory test-python >$(PY_LOG) 2>&1 & python=$$!; \
 	$(TESTED) test --workspace $(FEATURES) --quiet; tested=$$?; \
 	wait $$python; checked=$$?; cat $(PY_LOG); exit $$((tested | checked))
+
+# One test out of these, by a part of its name: make try TEST=json_keys. With -p cargo would choose other features for what
+# the crates stand on, and build most of it once more; so all of the workspace is named, and of it the integration tests.
+# `IN=` has unit tests as well.
+IN ?= --test it
+try:
+	@[ -n "$(TEST)" ] || { echo "make try TEST=NAME: which test, or a part of its name?" >&2; exit 2; }
+	$(TESTED) test --workspace $(FEATURES) --quiet $(IN) -- $(TEST)
 
 # The harness proves itself: FTLs that each forget one rule are caught, each. These are the tests for that alone.
 mutants:

@@ -30,6 +30,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/determinism.json");
 
+/// Where the result of each FTL's run is left, a file for each: `diff -r` shows what a change has moved in them.
+const RUNS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/determinism");
+
 /// A preset with a cache that holds a part of a small drive, and with as many blocks open as there is room for there.
 fn config(preset: &Preset, logical_pages: u32) -> Config {
     let mut composition = preset.composition;
@@ -316,8 +319,9 @@ fn crash(config: &Config, geometry: Geometry) -> Value {
     one
 }
 
-/// The result of a run, hashed: everything but its cost to the machine.
-fn figures(preset: &Preset) -> Value {
+/// The result of a run: a hash, and the FTL's counters by name. Its cost to the machine is in neither. The result itself
+/// is left in `RUNS`, since a hash does not say which figure has moved.
+fn figures(preset: &Preset) -> (Value, Value) {
     let workload = phelsuma_trace::Workload::parse("mixed:read=30,trim=5,flush=1,bytes=512-20480:zipf:0.9").unwrap();
     let mut config = RunConfig::new(preset.name, Input::Workload(workload)).unwrap();
     config.composition = self::config(preset, 0).composition;
@@ -331,10 +335,13 @@ fn figures(preset: &Preset) -> Value {
         result.as_object_mut().unwrap().remove(of_the_machine).unwrap();
     }
     result["recovery"].as_object_mut().unwrap().remove("scratch_bytes").unwrap();
-    println!("{result}");
+    std::fs::create_dir_all(RUNS).unwrap();
+    std::fs::write(format!("{RUNS}/{}.json", preset.name), format!("{result:#}\n")).unwrap();
+    // In the hash, a counter that is new would be no different from a figure that has moved.
+    let counters = result.as_object_mut().unwrap().remove("counters").unwrap();
     let mut course = Course::new();
     course.put(result.to_string().as_bytes());
-    json!(format!("{:016x}", course.0))
+    (json!(format!("{:016x}", course.0)), counters)
 }
 
 /// The key of the values stored for this size of a word alone, and how such keys begin.
@@ -360,7 +367,9 @@ fn computed_of(preset: &Preset) -> Value {
         ram.insert(name.into(), bytes);
     }
     of.insert("crash".into(), crash(&config(preset, 400), Geometry::new(512, 16, 64, 1, 1).unwrap()));
-    of.insert("figures".into(), figures(preset));
+    let (figures, counters) = figures(preset);
+    of.insert("figures".into(), figures);
+    of.insert("counters".into(), counters);
     of.insert(ram_key(), ram.into());
     of.into()
 }
@@ -418,5 +427,5 @@ fn every_kind_of_build_comes_to_the_same() {
     }
     let mut found = Vec::new();
     differences("", &stored().expect(STORED), &computed, &mut found);
-    assert!(found.is_empty(), "{} values differ:\n{}", found.len(), found.join("\n"));
+    assert!(found.is_empty(), "{} values differ (the runs are in {RUNS}):\n{}", found.len(), found.join("\n"));
 }
