@@ -79,7 +79,7 @@ fn parts_differ(configs: &[RunConfig], geometry: &Geometry) -> Option<String> {
     };
     let advice = compares(alike(1, "placement"), "victims").or_else(|| compares(alike(0, "victim"), "placements"));
     let advice = advice.map(|advice| format!(": {advice}")).unwrap_or_default();
-    Some(format!("{} and {} differ in victim and placement{advice}", a.ftl, b.ftl))
+    Some(format!("{}, {} differ in victim and placement{advice}", a.ftl, b.ftl))
 }
 
 fn victim_and_placement(composition: &Composition) -> [String; 2] {

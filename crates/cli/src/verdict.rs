@@ -118,7 +118,7 @@ impl<'a> Figures<'a> {
             write_mean: result.latency_us.write.map_or(0.0, |l| l.mean),
             write_p99: result.latency_us.write.map(|l| l.p99),
             parts: (!remarks::has_log_blocks(result))
-                .then(|| [result.composition.victim.as_str(), result.composition.placement.as_str()]),
+                .then_some([result.composition.victim.as_str(), result.composition.placement.as_str()]),
             loops: result.loops,
             short: remarks::short(result).map(|share| (share, remarks::longer_input(result))),
             ram_bytes: result.ram_bytes.papers.get("total").copied().unwrap_or(0),

@@ -59,7 +59,7 @@ fn ftls_of_which_two_parts_differ_are_told_how_to_compare_one() {
     let text = of("page,cost-benefit,fifo", "");
     let line = both_differ(&text).expect(&text);
     // fifo has the placement of page, and another victim.
-    assert!(line.starts_with("page and cost-benefit differ in") && line.ends_with(" compares victims"), "{line}");
+    assert!(line.starts_with("page, cost-benefit differ in") && line.ends_with(" compares victims"), "{line}");
     let again = of("page,cost-benefit,fifo", &options(&line, &["--set"]));
     assert_eq!(both_differ(&again), None, "{again}");
     for one in ["page,fifo", "page,pl-greedy", "pl-greedy,cost-benefit", "page,last++", "page,geckoftl"] {
@@ -189,7 +189,7 @@ fn a_caveat_is_one_line() {
         let text = prints(&format!(
             "compare --ftl page,geckoftl,cost-benefit --trace {trace} --capacity 96MiB --ratio 0.8 {more}"
         ));
-        for begin in ["page and", "short", "not steady", "small drive"] {
+        for begin in ["page, ", "short", "not steady", "small drive"] {
             if let Some(line) = item(&text, begin) {
                 assert!(line.chars().count() + 2 <= 98, "{} {line}", line.chars().count());
             }
