@@ -267,12 +267,14 @@ fn what_is_wrong_with_a_capacity_is_said_in_bytes() {
         run(&config, &|_| true).is_ok()
     };
     assert!(fits(blocks) && !fits(blocks - 1), "{text}");
-    let text = {
+    let of_trace = |mib: u64| {
         let mut config = trace("footprint.csv", "0,0,write,0,104857600\n", 1);
-        config.shape.capacity_bytes = Some(64 << 20);
-        run(&config, &|_| true).unwrap_err().to_string()
+        config.shape.capacity_bytes = Some(mib << 20);
+        run(&config, &|_| true)
     };
-    assert!(text.contains("touches 100 MiB") && text.contains("142.86 MiB"), "{text}");
+    let text = of_trace(64).unwrap_err().to_string();
+    assert!(text.contains("touches 100 MiB") && text.contains(": --capacity 143MiB would be right"), "{text}");
+    assert!(of_trace(143).is_ok() && of_trace(142).is_err());
 }
 
 #[test]
