@@ -165,7 +165,7 @@ fn as_text(args: &Args, results: &[Found]) -> String {
     let fullest = results.iter().map(|found| &found.run).filter(|run| !remarks::has_log_blocks(run));
     let fullest = fullest.max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
     lines.extend(remarks::dropped(&best.run));
-    lines.extend(fullest.and_then(remarks::small_drive));
+    lines.extend(remarks::small_drive(results.iter().map(|found| &found.run)));
     lines.extend(fullest.and_then(remarks::extreme_ratio));
     if results.iter().any(|found| found.run.oracle) {
         lines.push(remarks::ABOUT_ORACLES.to_string());

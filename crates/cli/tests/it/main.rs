@@ -5,6 +5,7 @@
 mod bad_input;
 mod claims;
 mod common;
+mod compare;
 mod filesystem;
 mod image;
 mod image_cuts;
