@@ -6,6 +6,7 @@ mod bad_input;
 mod claims;
 mod common;
 mod filesystem;
+mod holes;
 mod image;
 mod image_cuts;
 mod json_keys;

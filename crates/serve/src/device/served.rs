@@ -8,7 +8,7 @@ use super::cuts::{CutPlan, Cuts, Faults};
 use super::disk::{Disk, Drive};
 use super::look::{OfDrive, StateCell};
 use super::{
-    BlockSeen, Device, DeviceError, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State, Zeroes,
+    BlockSeen, Device, DeviceError, Extent, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State, Zeroes,
 };
 use phelsuma_ftl::{FtlError, Shape};
 use phelsuma_nand::{Block, Geometry, Nand, Purpose, Time};
@@ -176,6 +176,21 @@ impl Served {
             locked.counts.read(buf.len() as u64);
             locked.disk.read(offset, buf, at)
         })
+    }
+
+    /// Says which bytes are mapped; see [`Device::extents`]. No data are asked for, so it is not recorded.
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn extents(
+        &self,
+        from: &Connection,
+        offset: u64,
+        length: u64,
+        only_first: bool,
+        found: &mut dyn FnMut(Extent),
+    ) -> Result<(), DeviceError> {
+        self.request(from, |locked, at| locked.disk.extents(offset, length, only_first, at, found))
     }
 
     /// Writes; see [`Device::write`].

@@ -7,6 +7,7 @@ mod common;
 mod conformance;
 mod device_errors;
 mod device_model;
+mod extents;
 mod files;
 mod garbled;
 mod golden;
