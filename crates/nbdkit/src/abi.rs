@@ -226,8 +226,8 @@ extern "C" fn cleanup() {
 }
 
 extern "C" fn open(_readonly: c_int) -> Handle {
-    match server::served() {
-        Some(served) => Box::into_raw(Box::new(served.connect())).cast(),
+    match server::connect() {
+        Some(connection) => Box::into_raw(Box::new(connection)).cast(),
         None => null_mut(),
     }
 }
@@ -235,6 +235,7 @@ extern "C" fn open(_readonly: c_int) -> Handle {
 extern "C" fn close(handle: Handle) {
     // SAFETY: `open` made it with `Box::into_raw`, and it is closed once.
     drop(unsafe { Box::from_raw(handle.cast::<Connection>()) });
+    server::disconnect();
 }
 
 extern "C" fn get_size(_: Handle) -> i64 {

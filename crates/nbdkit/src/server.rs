@@ -4,7 +4,7 @@ use crate::abi;
 use crate::connections::{Address, drop_all};
 use phelsuma_page::{Page, Running};
 use phelsuma_serve::device::options::{Backing, Options};
-use phelsuma_serve::device::{DeviceError, Host, ImageDrive, Off, OpenError, Recorder, Served, control};
+use phelsuma_serve::device::{Connection, DeviceError, Host, ImageDrive, Off, OpenError, Recorder, Served, control};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 use std::fs::File;
@@ -12,6 +12,7 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -30,6 +31,10 @@ static OPTIONS: Mutex<Option<Options>> = Mutex::new(None);
 static SERVED: OnceLock<Served> = OnceLock::new();
 /// Standard output as it was: nbdkit puts another in its place before anybody can connect.
 static STDOUT: OnceLock<File> = OnceLock::new();
+/// Clients that are connected.
+static CLIENTS: AtomicU32 = AtomicU32::new(0);
+/// The signal that ends the server, and how many clients were connected when it came.
+static ENDS: OnceLock<(i32, u32)> = OnceLock::new();
 static SIGNALS: Mutex<Option<Handle>> = Mutex::new(None);
 /// Where the page will be, before there are threads; then the page.
 static PAGE: Mutex<Option<Page>> = Mutex::new(None);
@@ -48,6 +53,18 @@ fn log(line: &str) {
 /// The drive, once it is open.
 pub(crate) fn served() -> Option<&'static Served> {
     SERVED.get()
+}
+
+/// A client connects; none where the drive is not open.
+pub(crate) fn connect() -> Option<Connection> {
+    let connection = served()?.connect();
+    CLIENTS.fetch_add(1, Ordering::Relaxed);
+    Some(connection)
+}
+
+/// A client has gone.
+pub(crate) fn disconnect() {
+    CLIENTS.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// A request of a client.
@@ -186,7 +203,8 @@ pub(crate) fn after_fork() -> Told {
     *SIGNALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(signals.handle());
     let plugin = Plugin::of(&options);
     start("end", move || {
-        if signals.forever().next().is_some() {
+        if let Some(signal) = signals.forever().next() {
+            let _ = ENDS.set((signal, CLIENTS.load(Ordering::Relaxed)));
             drain(served, &plugin);
         }
     })?;
@@ -267,5 +285,14 @@ pub(crate) fn cleanup() {
     remove([&options.socket, &options.control]);
     if !done {
         abi::exit(phelsuma_serve::device::EXIT_FAILED);
+    }
+    if let Some((signal, clients)) = ENDS.get() {
+        let name = signal_hook::low_level::signal_name(*signal).unwrap_or("a signal");
+        let clients = match clients {
+            0 => "no client was connected".to_string(),
+            1 => "1 client was connected".to_string(),
+            clients => format!("{clients} clients were connected"),
+        };
+        log(&format!("stopped by {name}, closed in good order; {clients}"));
     }
 }

@@ -3,7 +3,9 @@
 use super::open::beyond_its_bound;
 use super::plug::{Cut, Flash, Plug, power_fails};
 use super::{Open, OpenError, Opened};
-use crate::image::{AnyStorage, Durability, FaultPlan, ImageError, ImageFile, ImageNand};
+use crate::image::{
+    AnyStorage, BATTERY_SAVED_NOTHING, Durability, FaultPlan, ImageError, ImageFile, ImageNand, LastStop,
+};
 use phelsuma_drive::show_bytes;
 use phelsuma_ftl::{Composition, recover};
 use phelsuma_nand::{
@@ -182,7 +184,6 @@ impl ImageDrive {
         let (_, config) = ImageNand::describe_on(&file).map_err(wrong)?;
         Self::may_be(&config.name, &config.composition)?;
         let nand = ImageNand::open_on(file, self.durability).map_err(wrong)?;
-        let about = self.about(&nand);
         let mut flash = ImageFlash::new(nand);
         // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the server.
         let recovered = catch_unwind(AssertUnwindSafe(|| recover(&mut flash, &config, Time::ZERO)));
@@ -192,7 +193,8 @@ impl ImageDrive {
             (Ok(Ok((ftl, report))), None) => {
                 let battery = config.composition.has_battery();
                 let name = config.name.clone();
-                let about = about + beyond_its_bound(&report);
+                let stop = LastStop::of(flash.image(), &report);
+                let about = self.about(flash.image(), stop) + beyond_its_bound(&report);
                 Ok(Opened { flash, ftl, name, battery, ready: report.done, about })
             }
             (Ok(Err(error)), None) => failed(&format_args!("{} does not come up: {error}", config.name)),
@@ -202,22 +204,17 @@ impl ImageDrive {
         }
     }
 
-    fn about(&self, nand: &ImageNand) -> String {
+    fn about(&self, nand: &ImageNand, stop: LastStop) -> String {
         let config = nand.config();
         let host = u64::from(config.logical_pages) * u64::from(nand.geometry().page_bytes());
-        let end = match nand.rolled_back() {
-            None => "closed in good order".to_string(),
-            Some(back) => format!(
-                "not closed in good order: {} operations since the last header count, {} are undone",
-                back.kept, back.undone
-            ),
-        };
-        let battery = match config.composition.has_battery() {
-            true => "; its battery hears of cuts, and not of a server that is killed",
-            false => "",
+        let end = match stop {
+            LastStop::InGoodOrder => "was closed in good order".to_string(),
+            LastStop::Unclean(back) => format!("recovered after a power cut or a kill ({back})"),
+            LastStop::Saved(back) => format!("recovered after a power cut, with what its battery saved ({back})"),
+            LastStop::Unsaved(back) => format!("{BATTERY_SAVED_NOTHING} ({back})"),
         };
         format!(
-            "{}, {} on {} of flash in {}: {end}{battery}",
+            "{}, {} on {} of flash in {}: {end}",
             config.name,
             show_bytes(host),
             show_bytes(nand.geometry().capacity_bytes()),

@@ -74,7 +74,8 @@ pub struct Served {
     geometry: Geometry,
     shape: Shape,
     name: String,
-    about: String,
+    /// Of the last time that it came up.
+    about: Mutex<String>,
     begun: Instant,
     state: StateCell,
     /// Requests that wait for the lock.
@@ -115,7 +116,7 @@ impl Served {
             geometry,
             shape,
             name,
-            about,
+            about: Mutex::new(about),
             begun: Instant::now(),
             state: StateCell::new(State::Serving),
             waiting: AtomicU32::new(0),
@@ -151,9 +152,9 @@ impl Served {
         &self.name
     }
 
-    /// What it is, in one line.
-    pub fn about(&self) -> &str {
-        &self.about
+    /// What it is and how it came up last, in one line.
+    pub fn about(&self) -> String {
+        self.about.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Records every request from now on.
@@ -279,9 +280,12 @@ impl Served {
         let flash = locked.disk.flash();
         let (host, all) = (flash.of(Purpose::Host).programs, flash.total());
         format!(
-            "{state}; {requests} requests; power on {} times, since then {} programs, {host} of them pages of the host, \
-             and {} erases",
-            locked.life, all.programs, all.erases
+            "{state}; {requests} requests; {} {} since the server's start; since the last one {} programs, {host} of \
+             them pages of the host, and {} erases",
+            locked.life,
+            if locked.life == 1 { "power-on" } else { "power-ons" },
+            all.programs,
+            all.erases
         )
     }
 
@@ -297,7 +301,8 @@ impl Served {
         drop(locked);
         let OfDrive { flash, counters, gecko } = drive;
         let (since, in_progress) = (self.begun.elapsed(), self.in_progress());
-        Look { since, state: self.state(), power_ons, requests, in_progress, flash, counters, gecko }
+        let about = self.about();
+        Look { about, since, state: self.state(), power_ons, requests, in_progress, flash, counters, gecko }
     }
 
     /// Looks at all blocks. The lock is held for some of them at a time, so what has happened in between is seen of
@@ -461,6 +466,7 @@ impl Served {
         match locked.disk.power_on() {
             Ok((ready, about)) => {
                 self.host.log(&format!("{off}, and is back: {about}"));
+                *self.about.lock().unwrap_or_else(PoisonError::into_inner) = about;
                 locked.clock = Clock::new(ready, locked.clock.scale);
                 locked.arm_next();
                 self.state.set(State::Serving);

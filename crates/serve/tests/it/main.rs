@@ -13,6 +13,7 @@ mod garbled;
 mod golden;
 mod host_crash;
 mod image_full;
+mod last_stop;
 mod looks;
 
 use phelsuma_serve::image::{AnyStorage, Storage};

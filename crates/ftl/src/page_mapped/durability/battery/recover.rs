@@ -184,6 +184,7 @@ pub(crate) fn recover<V: SavedStore, N: Nand>(
     let mut drive = BatteryDrive { ftl: &mut ftl, nand: &mut *described.nand, steps: &mut described.steps };
     if let Some(scratch) = drive.restore(&described.usable) {
         drive.hear_news()?;
+        described.steps.report.battery_saved = Some(true);
         return Ok(ftl.mounted(described.steps, scratch));
     }
     // What it writes from here on is no copy of what may have been in flight, and bears no label.
@@ -192,6 +193,7 @@ pub(crate) fn recover<V: SavedStore, N: Nand>(
     let usable = core::mem::take(&mut described.usable);
     let mut drive = BatteryDrive { ftl: &mut ftl, nand: &mut *described.nand, steps: &mut described.steps };
     let scratch = drive.read_translation_pages(usable)?;
+    described.steps.report.battery_saved = Some(false);
     Ok(ftl.mounted(described.steps, scratch))
 }
 
