@@ -312,10 +312,7 @@ fn the_plug_is_pulled_by_hand() {
     let mut silent: Vec<UnixStream> = (0..3).map(|_| UnixStream::connect(&control).unwrap()).collect();
     silent[1].write_all(b"sta").unwrap();
     let asked = Instant::now();
-    assert!(
-        plug("status")
-            .starts_with("on; 0 requests; 1 power-on since the server's start; since the last one 0 programs")
-    );
+    assert!(plug("status").starts_with("on; 0 requests; 1 power-on since the server's start; since the last one "));
     assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
     silent[1].write_all(b"tus\n").unwrap();
     let mut answer = String::new();
