@@ -7,6 +7,7 @@ mod claims;
 mod common;
 mod compare;
 mod filesystem;
+mod holes;
 mod image;
 mod image_cuts;
 mod json_keys;

@@ -57,7 +57,7 @@ pub(super) struct BlockState {
 pub(super) enum Off {
     /// A fault plan has pulled the plug.
     Plug,
-    /// It was closed in good order.
+    /// It was closed cleanly.
     Closed,
     /// The file cannot be written.
     Failed(ImageError),
@@ -122,7 +122,7 @@ impl<S: Storage> ImageNand<S> {
         self.header.session
     }
 
-    /// The operations that were undone when it was opened; none where it had been closed in good order.
+    /// The operations that were undone when it was opened; none where it had been closed cleanly.
     pub fn rolled_back(&self) -> Option<&RollBack> {
         self.rolled_back.as_ref()
     }
