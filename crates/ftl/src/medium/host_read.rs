@@ -86,7 +86,16 @@ pub(crate) fn read<N: Nand, F: FindPages<N>>(
         }
         let (read, ready) = nand.read(page, Op::new(known, cause));
         done = done.max(ready);
-        let is_blank = matches!(read, PageRead::Erased);
+        // The spare area alone tells a hole: where flash keeps bytes, its data do not fit the CRC of a tag.
+        let is_absent = match &read {
+            PageRead::Erased => may_be_hole,
+            PageRead::Written { spare, .. } => may_be_hole && F::is_hole(spare, key),
+            PageRead::Unreadable => false,
+        };
+        if is_absent {
+            sink.page(key, HostPage::Zeros);
+            continue;
+        }
         let read = match read {
             PageRead::Written { content, spare, .. } if !barriers.keeps(Barrier::HostDataVerified) => {
                 Some((content, spare))
@@ -95,8 +104,6 @@ pub(crate) fn read<N: Nand, F: FindPages<N>>(
         };
         let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
         match read {
-            None if may_be_hole && is_blank => sink.page(key, HostPage::Zeros),
-            Some((_, spare)) if may_be_hole && F::is_hole(&spare, key) => sink.page(key, HostPage::Zeros),
             Some((content, spare)) if is_sought(&spare) || !barriers.keeps(Barrier::OwnerChecked) => {
                 sink.page(key, HostPage::Data(content));
             }

@@ -486,7 +486,7 @@ impl<S: Storage> ImageNand<S> {
         if let Content::Bytes(bytes) = content
             && bytes.len() != geometry.page_bytes() as usize
         {
-            return Err(ProgramError::Length { given: bytes.len(), page: geometry.page_bytes() });
+            return Err(ProgramError::Length { given: bytes.len(), page: geometry.page_bytes() as usize });
         }
         let (block, index) = (geometry.block_of(page), geometry.index_of(page));
         if self.blocks[block.index()].flags & BAD != 0 {
