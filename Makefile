@@ -273,10 +273,13 @@ house:
 	@$(CARGO) run --quiet -p phelsuma-house
 
 # The flash and FTL crates build for a microcontroller without an operating system. Here alone they are built without
-# mutants before anything lands, so what is left unused without them is an error here.
+# mutants before anything lands, so what is left unused without them is an error here. The frame of a firmware, whose driver
+# is to be filled in, type-checks.
 no-std:
 	@rustup target list --installed 2>/dev/null | grep -qx $(THUMB) || rustup target add $(THUMB)
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 RUSTFLAGS="-D warnings" $(CARGO) build --quiet -p phelsuma-nand -p phelsuma-ftl --no-default-features --target $(THUMB)
+	CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) check --quiet \
+		--manifest-path examples/firmware/Cargo.toml --target $(THUMB)
 
 # Debug, release and 32-bit builds come to the same flash, figures and crash reports.
 DETERMINISM := -p phelsuma-drive --test it --quiet determinism

@@ -4,11 +4,21 @@
 # what it printed. Needs root, for loop devices and mounts; listens on sockets of a folder of its own alone.
 #
 #   docs/database.sh [FTL...]           page geckoftl dftl unless others are named
-#   PHELSUMA=target/release/phelsuma SIZE=192MiB TRANSACTIONS=2000 RECORD=FILE.csv.zst docs/database.sh page
+#   PHELSUMA=target/release/phelsuma SIZE=192MiB RATIO=0.85 TRANSACTIONS=2000 RECORD=FILE.csv.zst docs/database.sh page
 set -eu
+
+for word in "$@"; do
+	case $word in -*)
+		sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+		echo "About half a minute for each FTL on a machine that does nothing else. Files are in TMPDIR, /tmp by default."
+		[ "$word" = -h ] || [ "$word" = --help ] || exit 2
+		exit 0
+	esac
+done
 
 PHELSUMA=${PHELSUMA:-phelsuma}
 SIZE=${SIZE:-192MiB}
+RATIO=${RATIO:-0.70}                 # logical over physical pages
 TRANSACTIONS=${TRANSACTIONS:-2000}   # of each of the four clients of pgbench, and of SQLite
 RECORD=${RECORD:-}                   # keeps what the first FTL's drive is asked
 PGBIN=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
@@ -19,7 +29,7 @@ for program in "$PHELSUMA" nbdkit nbdfuse fusermount3 losetup mkfs.ext4 e2fsck s
 done
 [ "$(id -u)" = 0 ] || { echo "database.sh: mounting takes root" >&2; exit 1; }
 
-D=$(mktemp -d /tmp/phelsuma-db.XXXXXX)
+D=$(mktemp -d "${TMPDIR:-/tmp}/phelsuma-db.XXXXXX")
 chmod 755 "$D"
 mkdir "$D/fuse" "$D/mnt" "$D/run"
 chown postgres "$D/run"
@@ -56,11 +66,13 @@ undo() {
 trap undo EXIT
 trap 'exit 1' HUP INT TERM
 
-counts() { "$PHELSUMA" plug "$D/c" status | sed 's/.*since then \([0-9]*\) programs, \([0-9]*\) .*/\1 \2/'; }
+counts() { "$PHELSUMA" plug "$D/c" status | sed 's/.*since the last one \([0-9]*\) programs, \([0-9]*\) .*/\1 \2/'; }
 
-amplification() { # WHAT BEFORE AFTER
-	echo "$2 $3" | awk -v what="$1" '{ printf "  %-34s %8d pages of the host, %8d programs, write amplification %.3f\n",
-		what, $4 - $2, $3 - $1, ($3 - $1) / ($4 - $2) }'
+amplification() { # WHAT BEFORE AFTER [TRANSACTIONS]
+	echo "$2 $3" | awk -v what="$1" -v transactions="${4:-0}" '{
+		printf "  %-34s %8d pages of the host, %8d programs, write amplification %.3f", what, $4 - $2, $3 - $1, ($3 - $1) / ($4 - $2)
+		if (transactions) printf ", %.2f programs a transaction", ($3 - $1) / transactions
+		printf "\n" }'
 }
 
 start_postgres() {
@@ -70,35 +82,39 @@ start_postgres() {
 
 sql() { postgres psql -h "$D/run" -d postgres -At -c "$1"; }
 
-# A transaction for each row; says of each that is committed.
-sqlite_rows() { # HOW MANY
+# Two transactions for each row, which inserts it and updates one; says of each row that is committed.
+sqlite_rows() { # HOW MANY [JOURNAL SYNCHRONOUS FILE]
 	python3 -c '
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
-db.execute("PRAGMA journal_mode = WAL")
-db.execute("PRAGMA synchronous = FULL")
+db.execute("PRAGMA journal_mode = " + sys.argv[3])
+db.execute("PRAGMA synchronous = " + sys.argv[4])
 db.execute("CREATE TABLE IF NOT EXISTS t (i INTEGER PRIMARY KEY, v BLOB)")
 (i,) = db.execute("SELECT coalesce(max(i), 0) FROM t").fetchone()
 for i in range(i + 1, i + 1 + int(sys.argv[2])):
     db.execute("INSERT INTO t VALUES (?, randomblob(1000))", (i,))
     db.execute("UPDATE t SET v = randomblob(1000) WHERE i = 1 + abs(random()) % ?", (i,))
     print(i, flush=True)
-' "$D/mnt/db" "$1"
+' "$D/mnt/${4:-db}" "$1" "${2:-WAL}" "${3:-FULL}"
 }
 
 load() { # FTL
 	echo "$1:"
 	rm -f "$D/drive.img"
-	"$PHELSUMA" create "$D/drive.img" --size "$SIZE" --ftl "$1" >/dev/null
+	"$PHELSUMA" create "$D/drive.img" --size "$SIZE" --ratio "$RATIO" --ftl "$1" | grep -o "ratio [0-9.]*" | sed 's/^/  /'
 	if [ -n "$RECORD" ]; then serve --record "$(realpath "$RECORD")"; RECORD=; else serve; fi
 	# Every page of the drive holds something, and nothing is trimmed: as on a drive that has been in use.
 	dd if=/dev/urandom of="$device" bs=1M oflag=direct 2>/dev/null || true
-	mkfs.ext4 -q -E nodiscard -J size=4 "$device"
+	# Blocks of a flash page: a smaller one is read, changed and programmed as a whole.
+	mkfs.ext4 -q -b 4096 -E nodiscard -J size=4 "$device"
 	mount "$device" "$D/mnt"
 	a=$(counts)
 	sqlite_rows "$TRANSACTIONS" >/dev/null
 	sync -f "$D/mnt"
-	b=$(counts); amplification "SQLite, WAL, a row and an update" "$a" "$b"
+	b=$(counts); amplification "SQLite, WAL, a row and an update" "$a" "$b" $((2 * TRANSACTIONS))
+	sqlite_rows $((TRANSACTIONS / 4)) DELETE EXTRA deleting >/dev/null
+	sync -f "$D/mnt"
+	a=$(counts); amplification "SQLite, DELETE, synchronous=EXTRA" "$b" "$a" $((TRANSACTIONS / 2)); b=$a
 	mkdir "$D/mnt/pg"; chown postgres "$D/mnt/pg"
 	postgres "$PGBIN/initdb" -D "$D/mnt/pg" -A trust --wal-segsize=1 >/dev/null
 	start_postgres
@@ -107,7 +123,7 @@ load() { # FTL
 	a=$(counts); amplification "PostgreSQL, initdb and pgbench -i" "$b" "$a"
 	postgres pgbench -n -h "$D/run" -c 4 -t "$TRANSACTIONS" postgres 2>/dev/null | grep -E "actually processed" | sed 's/^/  pgbench: /'
 	sql CHECKPOINT >/dev/null; sync -f "$D/mnt"
-	b=$(counts); amplification "PostgreSQL, pgbench -c 4" "$a" "$b"
+	b=$(counts); amplification "PostgreSQL, pgbench -c 4" "$a" "$b" $((4 * TRANSACTIONS))
 	postgres "$PGBIN/pg_ctl" -D "$D/mnt/pg" -s stop
 	stop
 	"$PHELSUMA" check "$D/drive.img" | grep -E "nothing is wrong|finding" | sed 's/^/  check: /'

@@ -89,7 +89,7 @@ impl Kind {
         let Self::Drive(server) = self else { return (0, 0) };
         let said = prints(&format!("plug {} status", server.folder.file("control").display()));
         let numbers: Vec<u64> = said
-            .split_once("since then ")
+            .split_once("since the last one ")
             .map(|(_, counts)| counts.split_whitespace().filter_map(|word| word.parse().ok()).collect())
             .unwrap_or_default();
         (numbers[0], numbers[1])

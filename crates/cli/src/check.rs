@@ -7,7 +7,7 @@ use crate::{output, table};
 use phelsuma_ftl::{Ftl, HostPage, RecoveryReport};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, Time};
 use phelsuma_options::{count, memory, size};
-use phelsuma_serve::image::ImageNand;
+use phelsuma_serve::image::{BATTERY_SAVED_NOTHING, ImageNand, LastStop};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -57,13 +57,17 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let mut findings = Findings::default();
     nand.damage(|line| findings.add(line));
     let config = nand.config().clone();
-    let (mut pages, mut report) = (Pages::default(), None);
+    let (mut pages, mut report, mut is_lost) = (Pages::default(), None, false);
     match nand.recover() {
         Err(error) => findings.add(format!("{} does not mount: {error}", config.name)),
         Ok((mut ftl, recovery)) => {
             if !recovery.is_within_bound() {
                 let (total, bound) = (recovery.total(), recovery.bound);
                 findings.add(format!("the recovery exceeded its bound: it took {total:?}, the bound is {bound:?}"));
+            }
+            is_lost = matches!(LastStop::of(&nand, &recovery), LastStop::Unsaved(_));
+            if is_lost {
+                findings.add(BATTERY_SAVED_NOTHING.to_string());
             }
             report = Some(recovery);
             ftl.check(&mut nand).into_iter().for_each(|finding| findings.add(finding.line));
@@ -76,7 +80,13 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if args.json {
         output::json(&as_json(args, &nand, &pages, report.as_ref(), &findings))?;
     } else {
-        output::print(&as_text(args, &nand, &pages, report.as_ref(), &findings))?;
+        let mut text = as_text(args, &nand, &pages, report.as_ref(), &findings);
+        text += match (is_lost, findings.total) {
+            (false, 0) => "nothing is wrong\n",
+            (true, 1) => "the structures agree; acknowledged data are lost\n",
+            _ => "",
+        };
+        output::print(&text)?;
     }
     if findings.total == 0 { Ok(()) } else { Err(Failure::Shown) }
 }
@@ -120,6 +130,7 @@ fn as_json(
         "image": args.image.display().to_string(),
         "ftl": nand.config().name,
         "closed": nand.rolled_back().is_none(),
+        "last_stop": report.map(|report| LastStop::of(nand, report).name()),
         "rolled_back": nand.rolled_back().map(|back| json!({
             "kept": back.kept, "undone": back.undone, "torn_records": back.torn_records,
         })),
@@ -140,11 +151,7 @@ fn as_text(
     let mut text = format!("{}: {}, ", args.image.display(), nand.config().name);
     text += &match nand.rolled_back() {
         None => "closed cleanly\n".to_string(),
-        Some(back) => format!(
-            "not closed cleanly: of the operations since the last header, {} are kept and {} undone\n",
-            count(back.kept),
-            count(back.undone)
-        ),
+        Some(back) => format!("not closed cleanly ({back})\n"),
     };
     if let Some(report) = report {
         let mut steps = table::numbers(&["recovery step", "reads", "spare reads", "programs"]);
@@ -168,9 +175,6 @@ fn as_text(
     let more = findings.total - findings.lines.len() as u64;
     if more > 0 {
         text += &format!("and {} more\n", count(more));
-    }
-    if findings.total == 0 {
-        text += "nothing is wrong\n";
     }
     text
 }

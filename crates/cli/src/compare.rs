@@ -1,11 +1,13 @@
-//! `phelsuma compare`: the same input for several FTLs, in parallel, and why the best of them is.
+//! `phelsuma compare`: the same input for several FTLs, in parallel, and which of them programs the least.
 
 use crate::errors::Outcome;
 use crate::progress::with_bars;
 use crate::table::number;
-use crate::{output, remarks, table, verdict};
-use phelsuma_drive::{Latency, RunResult};
+use crate::verdict::Verdict;
+use crate::{caveats, output, remarks, table, verdict};
+use phelsuma_drive::{Latency, RunConfig, RunResult, tight_drive};
 use phelsuma_options::{CompareArgs, Comparison, by_write_amplification, count, size};
+use serde::Serialize;
 
 /// Options of `compare`.
 #[derive(clap::Args)]
@@ -28,23 +30,61 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let Comparison { runs, geometry, not_set } = args.of.comparison()?;
     let mut results = with_bars(&runs, None, &geometry, args.of.jobs)?;
     results.sort_by(by_write_amplification);
+    let configs: Vec<RunConfig> = runs.into_iter().map(|(_, config)| config).collect();
+    let verdict = verdict::of(&results, &|| tighter(&configs));
+    let caveats = caveats::of(&results, &configs, &geometry, &not_set);
     if args.json {
         not_set.iter().for_each(|remark| output::remark(remark));
+        let comparison = Compared { verdict, caveats };
+        let results: Vec<_> = results.iter().map(|result| WithComparison { result, comparison: &comparison }).collect();
         return output::json(&results);
     }
-    let verdict = table::wrapped(&verdict::of(&results), WIDTH_MAX);
     let (table, left_out) = as_table(&results, if args.wide { usize::MAX } else { WIDTH_MAX });
-    let caveats = caveats(&results, args.of.drive.chosen(), &left_out).into_iter().chain(not_set);
-    let caveats: String = caveats.map(|caveat| table::item(&caveat, WIDTH_MAX)).collect();
-    output::print(&format!("{verdict}\n{table}\n{caveats}"))
+    let about = about(&results, args.of.drive.chosen());
+    let more = (!left_out.is_empty()).then(|| format!("--wide also shows {}", left_out.join(", ").replace('\n', " ")));
+    let with_bullet = |caveat: caveats::Caveat| match caveat.kind {
+        caveats::CHANGED => format!("* {}", caveat.text),
+        _ => caveat.text,
+    };
+    let list = about.into_iter().chain(caveats.into_iter().map(with_bullet)).chain(more);
+    let list: String = list.map(|item| table::item(&item, WIDTH_MAX)).collect();
+    output::print(&format!("{}\n{table}\n{list}", table::wrapped(&verdict.text, WIDTH_MAX)))
 }
 
-/// What a reader should know of these results, the input first.
-fn caveats(results: &[RunResult], chosen: &str, left_out: &[&str]) -> Vec<String> {
+/// What `--json` has beside each result: the same for all of them.
+#[derive(Serialize)]
+struct Compared {
+    #[serde(flatten)]
+    verdict: Verdict,
+    caveats: Vec<caveats::Caveat>,
+}
+
+/// A result as `run` has it, and what the comparison came to.
+#[derive(Serialize)]
+struct WithComparison<'r> {
+    #[serde(flatten)]
+    result: &'r RunResult,
+    comparison: &'r Compared,
+}
+
+/// A drive on which the same trace leaves less room.
+fn tighter(configs: &[RunConfig]) -> Option<verdict::Tighter> {
+    let shape = configs.first()?.shape;
+    let ratio = shape.ratio.max(TIGHT);
+    // What is wrong with the trace has been said; without advice there is a comparison all the same.
+    let tight = tight_drive(configs, ratio).ok()??;
+    Some(verdict::Tighter { footprint_bytes: tight.footprint_bytes, capacity_bytes: tight.capacity_bytes, ratio })
+}
+
+/// A drive is advised at this ratio, or at its own if that is higher.
+const TIGHT: f64 = 0.9;
+
+/// What was compared, and in which units.
+fn about(results: &[RunResult], chosen: &str) -> Vec<String> {
     let Some(first) = results.first() else { return Vec::new() };
     let (g, host) = (&first.geometry, &first.host);
     let input = format!(
-        "{} on {} of flash{chosen} at ratio {:.4}: {} pages written, {} read",
+        "{} on {}{chosen} at ratio {:.4}: {} pages written, {} read",
         first.workload,
         size::show(g.capacity_bytes),
         g.ratio,
@@ -52,33 +92,8 @@ fn caveats(results: &[RunResult], chosen: &str, left_out: &[&str]) -> Vec<String
         count(host.read_pages)
     );
     let latencies = there(first.latency_us.write) + there(first.latency_us.read) > 0.0;
-    let unsteady: Vec<&str> = results.iter().filter(|r| r.steady == Some(false)).map(|r| r.ftl.as_str()).collect();
-    let not_steady = match first.fold {
-        Some(_) => "not steady, as traces need not be",
-        None if remarks::ends(first) => "not yet steady (raise rounds=N of the workload)",
-        None => "not yet steady (raise --warmup; with workloads of files, raise --passes as well)",
-    };
-    // Of the largest difference, so that it is said once.
-    let fullest = results
-        .iter()
-        .filter(|r| !remarks::has_log_blocks(r))
-        .max_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
-    let about = [
-        Some(input),
-        remarks::read(first),
-        latencies.then(|| "latencies in µs, of flash alone: no controller, no host interface".to_string()),
-        (!unsteady.is_empty()).then(|| format!("{not_steady}: {}", unsteady.join(", "))),
-        remarks::dropped(first),
-        fullest.and_then(remarks::small_drive),
-        fullest.and_then(remarks::extreme_ratio),
-        remarks::long_waits(results),
-        results.iter().any(|r| r.oracle).then(|| remarks::ABOUT_ORACLES.to_string()),
-        (!left_out.is_empty()).then(|| format!("--wide also shows {}", left_out.join(", ").replace('\n', " "))),
-    ];
-    let each = results.iter().flat_map(|r| [remarks::one_group(r), remarks::unused_blocks(r)]).flatten();
-    let changed = results.iter().filter_map(|r| Some(format!("* {}", remarks::changed(r)?)));
-    let warnings = first.input.iter().flat_map(remarks::warnings);
-    about.into_iter().flatten().chain(warnings).chain(each).chain(changed).collect()
+    let latencies = latencies.then(|| "latencies in µs, of flash alone: no controller, no host interface".to_string());
+    std::iter::once(input).chain(remarks::read(first)).chain(latencies).collect()
 }
 
 /// A column: its heading, the cell of a result, and where it is left out.

@@ -160,7 +160,10 @@ fn geometry(args: &Args, logical_pages: u32) -> Outcome<Geometry> {
 /// A size that can be asked for as it is written.
 fn exact(bytes: u64) -> String {
     match bytes {
-        _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        // A fraction of two digits is exact.
+        _ if bytes >= 1 << 20 && (bytes * 100).is_multiple_of(1 << 20) => {
+            format!("{} MiB", bytes as f64 / f64::from(1 << 20))
+        }
         _ if bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
         _ => bytes.to_string(),
     }

@@ -4,6 +4,7 @@
 
 #[cfg(all(unix, feature = "jemalloc"))]
 mod allocator;
+mod caveats;
 mod check;
 mod claims;
 mod compare;

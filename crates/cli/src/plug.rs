@@ -4,6 +4,7 @@ use crate::errors::{Failure, Outcome};
 use crate::output;
 use clap::ValueEnum;
 use phelsuma_serve::device::control::ask;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Options of `plug`.
@@ -44,8 +45,15 @@ pub(crate) fn main(args: &Args) -> Outcome {
         Some(operations) if matches!(args.what, What::Cut | What::Cycle) => format!("{word} after {operations}"),
         Some(_) => return Err(Failure::Input(format!("--after is for cut and cycle; use {word} without it"))),
     };
-    let answer = ask(&args.control, &line)
-        .map_err(|error| Failure::Failed(format!("{}: no server answers: {error}", args.control.display())))?;
+    let answer = ask(&args.control, &line).map_err(|error| {
+        let why = match error.kind() {
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+                "no server listens there (it ends after a cut)".into()
+            }
+            _ => format!("no server answers: {error}"),
+        };
+        Failure::Failed(format!("{}: {why}", args.control.display()))
+    })?;
     match answer.strip_prefix("error: ") {
         Some(wrong) => Err(Failure::Failed(wrong.to_string())),
         None => output::print(&(answer + "\n")),

@@ -202,20 +202,63 @@ pub(crate) fn dropped(result: &RunResult) -> Option<String> {
         .then(|| format!("dropped of {} requests of the trace: {}", count(host.trace_requests), why.join(", ")))
 }
 
-/// Of a drive so small that reserve and open blocks take more than a quarter of its spare space.
-pub(crate) fn small_drive(result: &RunResult) -> Option<String> {
-    if has_log_blocks(result) {
-        return None;
-    }
-    let g = &result.geometry;
+/// Of drives so small that reserve and open blocks take more than a quarter of their spare space: which ratio the figures are
+/// of, and what takes less. A trace is held by a drive of its own size, so there the blocks have to be smaller.
+pub(crate) fn small_drive<'r>(results: impl IntoIterator<Item = &'r RunResult>) -> Option<String> {
+    let mut small: Vec<&RunResult> = results.into_iter().filter(|r| !has_log_blocks(r)).collect();
+    small.sort_by(|a, b| a.geometry.effective_ratio.total_cmp(&b.geometry.effective_ratio));
+    let (least, fullest) = (small.first()?, small.last()?);
+    let g = &fullest.geometry;
     let taken = 1.0 - (1.0 - g.effective_ratio) / (1.0 - g.ratio);
-    (taken > 0.25).then(|| {
-        format!(
-            "small drive: reserve and open blocks take {:.0} % of the spare space, so compare with larger drives and limits \
-             at the effective ratio ({:.4}), not at {:.4}",
-            taken * 100.0,
-            g.effective_ratio,
-            g.ratio
-        )
+    let times = 2f64.powf((taken / SMALL).log2().ceil());
+    (taken > SMALL).then(|| {
+        let of = |r: &RunResult| r.geometry.effective_ratio;
+        let ratios = match of(fullest) - of(least) {
+            gap if gap < RATIOS_ALIKE => {
+                format!("its figures are a large drive's at ratio {:.4}, not {:.4}", of(fullest), g.ratio)
+            }
+            _ if least.ftl == fullest.ftl => format!("in effect at ratio {:.4} to {:.4}", of(least), of(fullest)),
+            _ => {
+                let (least_is, fullest_is) = (&least.ftl, &fullest.ftl);
+                format!("in effect at ratio {:.4} ({least_is}) to {:.4} ({fullest_is})", of(least), of(fullest))
+            }
+        };
+        let pages = (f64::from(g.pages_per_block) / times) as u32;
+        let helps = match fullest.fold {
+            Some(_) if pages < 4 => "a drive with fewer blocks set aside".to_string(),
+            Some(_) => format!("--pages-per-block {pages}"),
+            None => format!("--capacity {}MiB", (g.capacity_bytes as f64 * times / f64::from(1 << 20)).ceil()),
+        };
+        format!("small drive: {ratios}; {helps} helps")
     })
+}
+
+/// So much of the spare space may be set aside without a remark.
+const SMALL: f64 = 0.25;
+/// Effective ratios that differ by less are said once.
+const RATIOS_ALIKE: f64 = 0.001;
+
+/// Which share of the logical space is written while counted, if that is so little that figures depend on where it begins: a
+/// collection comes only now and then.
+pub(crate) fn short(result: &RunResult) -> Option<f64> {
+    let pages = result.geometry.logical_bytes / u64::from(result.geometry.page_bytes);
+    let written = result.host.write_pages as f64 / pages.max(1) as f64;
+    (written > 0.0 && written < SHORT && result.drift.is_some()).then_some(written)
+}
+
+/// Less of the logical space than this is little.
+const SHORT: f64 = 0.5;
+
+/// What to do about a [short](short) run.
+pub(crate) fn longer_input(result: &RunResult) -> &'static str {
+    match result.fold {
+        Some(_) => "take a longer trace",
+        None if ends(result) => "take more rounds=N",
+        None => "take --passes 1",
+    }
+}
+
+/// Of requests that arrive faster than they are served: what waits at the end has done so for a good part of the run.
+pub(crate) fn overloaded(result: &RunResult) -> bool {
+    result.backlog_seconds.is_some_and(|backlog| backlog > 0.1 * result.simulated_seconds)
 }

@@ -77,7 +77,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         g.open_blocks
     )?;
     let about = [
-        remarks::small_drive(result),
+        remarks::small_drive([result]),
         remarks::extreme_ratio(result),
         remarks::unused_blocks(result),
         remarks::one_group(result),
@@ -108,6 +108,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         Some(wa) => {
             let steady = match result.steady {
                 Some(true) => "steady",
+                Some(false) if result.loops > Some(1) => "not steady: the last two loops differ by 0.5 % or more",
                 Some(false) => "not steady: the two halves of the counted part differ by 0.5 % or more",
                 None if result.counters.get("collections") == Some(&0) => "steadiness unknown: nothing was collected",
                 None => "steadiness unknown",

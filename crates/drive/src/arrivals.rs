@@ -45,6 +45,14 @@ impl Arrivals {
         }
     }
 
+    /// When the last request arrived, of an open loop.
+    pub(crate) fn latest(&self) -> Option<Time> {
+        match self {
+            Self::Timestamps { latest, .. } => Some(*latest),
+            Self::One(_) | Self::Many(_) => None,
+        }
+    }
+
     /// The request that arrived last completes at `done`.
     #[inline]
     pub(crate) fn complete(&mut self, done: Time) {

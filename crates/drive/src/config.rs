@@ -24,7 +24,7 @@ pub enum Input {
 /// How a trace's addresses become logical pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FoldChoice {
-    /// The pages that the trace touches, numbered without gaps.
+    /// The pages that the trace touches, numbered in the order of their addresses.
     #[default]
     Compact,
     /// Page numbers modulo the logical pages, each device in a part of its own.

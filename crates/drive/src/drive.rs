@@ -126,6 +126,12 @@ impl Drive {
         self.holdings.as_ref().is_some_and(|holdings| holdings.holds_data(page))
     }
 
+    /// From the arrival of the last request to the completion of all, in nanoseconds; none where requests arrive as others
+    /// complete.
+    pub(crate) fn backlog_ns(&self) -> Option<u64> {
+        self.host.latest().map(|latest| self.idle.0.saturating_sub(latest.0))
+    }
+
     /// The requests since counting began.
     pub fn counts(&self) -> &HostCounts {
         &self.counts

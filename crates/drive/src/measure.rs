@@ -37,6 +37,20 @@ fn halved(series: &[SeriesPoint]) -> Vec<SeriesPoint> {
 /// The write amplification of the last two halves of a steady run differs by less.
 const STEADY: f64 = 0.005;
 
+/// Programs and host pages written since the drive was made, or since counting began.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    programs: u64,
+    write_pages: u64,
+}
+
+impl Mark {
+    /// Where the drive stands.
+    pub(crate) fn of(drive: &Drive) -> Self {
+        Self { programs: drive.nand().stats().total().programs, write_pages: drive.counts().write_pages }
+    }
+}
+
 /// Programs after so many host pages written.
 #[derive(Clone, Copy)]
 struct Moment {
@@ -57,6 +71,8 @@ pub(crate) struct Measurement {
     series_from: (u64, FlashStats),
     moments: Vec<Moment>,
     spacing: u64,
+    /// Programs per host page of the loop before, of a trace that is replayed.
+    loop_before: Option<f64>,
 }
 
 impl Measurement {
@@ -74,7 +90,15 @@ impl Measurement {
             series_from: (0, *nand.stats()),
             moments: Vec::new(),
             spacing: 64,
+            loop_before: None,
         }
+    }
+
+    /// The same after a loop of the trace that began at this mark.
+    pub(crate) fn after_loop(self, began: Mark, drive: &Drive) -> Self {
+        let now = Mark::of(drive);
+        let (programs, written) = (now.programs - began.programs, now.write_pages - began.write_pages);
+        Self { loop_before: (written > 0).then(|| per_page(programs, written)), ..self }
     }
 
     /// After how many host pages written the next look is due.
@@ -126,8 +150,12 @@ impl Measurement {
         }
     }
 
-    /// By how much the second half exceeds the first, given what stands at the end.
+    /// By how much the last loop of a trace exceeds the one before, and else the second half the first, given what stands at
+    /// the end. Halves of a trace may be unlike each other on a drive that is steady.
     fn drift(&self, written: u64, programs: u64) -> Option<f64> {
+        if let Some(before) = self.loop_before {
+            return (written > 0).then(|| per_page(programs, written) / before - 1.0);
+        }
         let half = self.moments.iter().min_by_key(|m| m.write_pages.abs_diff(written / 2))?;
         let first = half.programs as f64 / half.write_pages as f64;
         let last = (programs - half.programs) as f64 / written.checked_sub(half.write_pages).filter(|n| *n > 0)? as f64;
@@ -145,14 +173,14 @@ impl Measurement {
         let [mapping, validity, victim, placement] = config.composition.names();
         let [metadata, power] = config.composition.names_of_metadata_and_power();
         let wear = config.composition.name_of_wear();
-        let (workload, fold) = match &config.input {
-            Input::Workload(workload) => (workload.to_string(), None),
-            Input::Trace { trace, fold, .. } => {
+        let (workload, fold, loops) = match &config.input {
+            Input::Workload(workload) => (workload.to_string(), None, None),
+            Input::Trace { trace, fold, loops } => {
                 let fold = match fold {
                     FoldChoice::Compact => "compact",
                     FoldChoice::Wrap => "wrap",
                 };
-                (trace.name(), Some(fold.to_string()))
+                (trace.name(), Some(fold.to_string()), Some(*loops))
             }
         };
         let mut counters = self.counters(drive);
@@ -170,6 +198,7 @@ impl Measurement {
             workload,
             fold,
             input: None,
+            loops,
             timing: config.timing_name.clone(),
             delta,
             steady: drift.map(|drift| drift.abs() < STEADY),
@@ -198,6 +227,7 @@ impl Measurement {
             latency_us: drive.latencies(),
             distributions: drive.distributions(),
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
+            backlog_seconds: drive.backlog_ns().map(|ns| ns as f64 / 1e9),
             recovery: None,
             machine: Machine::default(),
         }

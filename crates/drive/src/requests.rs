@@ -1,7 +1,7 @@
 //! The requests of a run: its fill, how much of a workload it takes, its trace. An oracle goes through them as well.
 
-use crate::bytes::show_bytes;
 use crate::config::{Arrival, Fill, FoldChoice, RunConfig, RunError, input_error};
+use crate::footprint::check_footprint;
 use phelsuma_trace::fold::FoldOptions;
 use phelsuma_trace::workload::Permutation;
 use phelsuma_trace::{Fold, Op, PageRequest, PageSource, TraceOrigin, Workload};
@@ -71,19 +71,7 @@ pub(crate) fn open_trace(
     };
     let options_of_fold = FoldOptions { page_bytes: config.shape.page_bytes, fold, loops };
     let source = PageSource::from_origin(trace, options_of_fold).map_err(input_error)?;
-    let pages = source.logical_pages();
-    if pages > u64::from(logical_pages) {
-        let bytes = |pages: u64| show_bytes(pages * u64::from(config.shape.page_bytes));
-        let least = (pages as f64 / config.shape.ratio).ceil() as u64;
-        return Err(RunError::Input(format!(
-            "the trace touches {} ({pages} pages) and the drive has {} ({logical_pages}): a --capacity of more than {} \
-             would be right at ratio {}",
-            bytes(pages),
-            bytes(logical_pages.into()),
-            bytes(least),
-            config.shape.ratio
-        )));
-    }
+    check_footprint(std::slice::from_ref(config), source.logical_pages(), logical_pages)?;
     if matches!(config.arrival, Arrival::Timestamps) {
         check_times(&source, loops)?;
     }

@@ -347,15 +347,16 @@ pub struct RunResult {
     /// What one pass over a trace read; none for workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<InputReport>,
+    /// How often a trace was replayed, the last time counted; none for workloads.
+    pub loops: Option<u64>,
     /// The timing preset.
     pub timing: String,
     /// δ: program over page-read latency.
     pub delta: f64,
-    /// Whether the write amplification of the last two halves differs by less than 0.5 %; none without host
-    /// writes, and where nothing was collected.
+    /// Whether `drift` is less than 0.5 % either way; none without host writes, and where nothing was collected.
     pub steady: Option<bool>,
-    /// Write amplification of the second half of the counted part over that of the first, less 1. None where either
-    /// half has no figure.
+    /// Write amplification of the second half of the counted part over that of the first, less 1. Of a trace that is
+    /// replayed, that of the last loop over the one before. None where either has no figure.
     pub drift: Option<f64>,
     /// The host's requests.
     pub host: HostCounts,
@@ -384,6 +385,8 @@ pub struct RunResult {
     pub distributions: Option<Distributions>,
     /// Simulated time, in seconds.
     pub simulated_seconds: f64,
+    /// From the arrival of the last request to the completion of all, where they arrive at their timestamps, in seconds.
+    pub backlog_seconds: Option<f64>,
     /// The recovery at the end, if the power was cut.
     pub recovery: Option<RecoveryResult>,
     /// Its cost to the machine.

@@ -3,10 +3,11 @@
 use crate::capacity::{formatted, settle_capacity};
 use crate::config::{Arrival, Input, RunConfig, RunError, input_error};
 use crate::drive::{Drive, PowerCut};
+use crate::footprint::with_capacity;
 use crate::knowledge;
 use crate::lookahead::Lookahead;
 use crate::machine::{peak_rss_bytes, thread_cpu_seconds};
-use crate::measure::Measurement;
+use crate::measure::{Mark, Measurement};
 use crate::requests::{ARRIVAL_MAX_NS, fill_requests, open_trace, workload_targets};
 use crate::result::{Machine, RecoveryResult, RecoveryStepResult, RunResult};
 use phelsuma_trace::{DropReason, PageSource, Source, Workload};
@@ -87,7 +88,10 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
         Input::Workload(_) => None,
         Input::Trace { trace, fold, loops } => Some(open_trace(config, trace, *fold, *loops, logical_pages)?),
     };
-    let mut drive = formatted(config, &geometry)?;
+    let mut drive = formatted(config, &geometry).map_err(|error| match &trace {
+        Some(source) => with_capacity(error, &settled, source.logical_pages()),
+        None => error,
+    })?;
     if config.cut_at_end {
         drive = drive.to_be_cut();
     }
@@ -216,14 +220,21 @@ fn replay_trace(
 ) -> Result<(Measurement, f64), RunError> {
     let mut ticker = Ticker::new(reporter, "measure", Some(source.requests_per_loop().saturating_mul(loops)));
     let mut measurement: Option<Measurement> = None;
+    let mut loop_before: Option<Mark> = None;
     let mut next_look = u64::MAX;
     let mut cpu = thread_cpu_seconds();
     let mut completed = 0;
     while let Some(request) = source.next_request().map_err(input_error)? {
+        if loop_before.is_none() && source.loop_number() + 1 == loops {
+            loop_before = Some(Mark::of(drive));
+        }
         if measurement.is_none() && source.loop_number() == loops {
+            let mut begun = Measurement::begin(drive, config.interval);
+            if let Some(before) = loop_before {
+                begun = begun.after_loop(before, drive);
+            }
             drive.begin_counting(config.arrival);
             cpu = thread_cpu_seconds();
-            let begun = Measurement::begin(drive, config.interval);
             next_look = begun.next_look();
             measurement = Some(begun);
         }

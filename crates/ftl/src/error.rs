@@ -27,7 +27,7 @@ impl fmt::Display for SetAside {
             _ => write!(
                 f,
                 ", {metadata_blocks} for metadata and {unidentified_blocks} for stale pages not identified yet (a page for \
-                 each entry of the cache)"
+                 each entry of the cache: mapping.cache)"
             ),
         }
     }
@@ -83,10 +83,12 @@ pub enum FtlError {
     /// The chip refused an erase that the FTL believed allowed.
     #[error("flash refused: {0}")]
     Erase(#[from] EraseError),
-    /// Nothing was ever written to this flash: it wants a format.
+    /// No data were ever written to this flash, or a format has erased them all and was cut before its end: it wants a
+    /// format.
     #[error("the flash is blank: format it first")]
     Blank,
-    /// There are data on the flash, but no description of the drive can be read.
+    /// A page is not blank, but no description of the drive can be read: both copies have gone bad, or a format was cut
+    /// while it erased. To format such a drive is the decision of its owner.
     #[error("the flash holds data, but neither copy of the drive's description can be read")]
     Lost,
     /// The drive on the flash is another than the configuration says.

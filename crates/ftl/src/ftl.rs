@@ -202,6 +202,24 @@ pub trait Ftl<N: Nand>: Send {
         sink: &mut dyn ReadSink,
     ) -> Result<Time, FtlError>;
 
+    /// Says of each page whether it is mapped, and reads no data for it where the mapping says so; returns the moment the
+    /// last answer is there. A page that is not mapped reads as zeros. Whatever [`Ftl::read`] costs to find a page this
+    /// costs as well: translation pages are read, and cached.
+    ///
+    /// # Errors
+    /// [`FtlError::OutOfRange`].
+    fn find_mapped(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+        found: &mut dyn FnMut(LogicalPage, bool),
+    ) -> Result<Time, FtlError> {
+        let mut sink = |page: LogicalPage, data: HostPage<'_>| found(page, !matches!(data, HostPage::Zeros));
+        self.read(nand, first, pages, Purpose::Host, at, &mut sink)
+    }
+
     /// Discards whole pages: they read as zeros from now on.
     ///
     /// # Errors

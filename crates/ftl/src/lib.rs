@@ -29,6 +29,11 @@ mod recovery_report;
 mod registry;
 mod spec;
 
+/// The program of the guide, which compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/firmware.md")]
+struct FirmwareGuide;
+
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{

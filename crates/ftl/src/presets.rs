@@ -336,7 +336,20 @@ fn brought() -> &'static [Preset] {
     &[]
 }
 
+impl Config {
+    /// The preset called `name`, under that name and with the parts that it has.
+    ///
+    /// # Errors
+    /// [`ConfigError::UnknownPreset`] lists those there are.
+    pub fn preset(name: &str, logical_pages: u32, seed: u64) -> Result<Self, ConfigError> {
+        Ok(Self::new(name, Preset::named(name)?.composition, logical_pages, seed))
+    }
+}
+
 /// Makes a blank drive on `nand`: everything on it is erased. Returns the FTL and the moment it is ready.
+///
+/// If it is cut while it erases, [`recover`] finds a drive that is lost or blank; while it writes the description, one
+/// that is blank or there. Each may be formatted again.
 ///
 /// # Errors
 /// [`FtlError::DoesNotFit`], or what the flash refuses.
@@ -348,6 +361,9 @@ pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<d
 }
 
 /// Mounts the drive that is on `nand`, from flash alone.
+///
+/// The geometry must be the one that the drive was formatted with, and of `config` the name, the number of logical pages
+/// and the parts that decide what stands on flash. The seed, victims, placement and the size of a cache may change.
 ///
 /// # Errors
 /// [`FtlError::Blank`], [`FtlError::Lost`], [`FtlError::OtherDrive`], or what the flash refuses.

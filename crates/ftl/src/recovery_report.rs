@@ -54,6 +54,9 @@ pub struct RecoveryReport {
     pub last_pages: u64,
     /// Those whose data were not what their spare area says: torn by this cut, or by an earlier one.
     pub last_pages_bad: u64,
+    /// Of a drive with a battery, whether what it saved when the power failed last was found. Where it was not, only the
+    /// table on flash counts: that is all there is to know of a drive that was closed or is blank, and of no other.
+    pub battery_saved: Option<bool>,
 }
 
 impl RecoveryReport {

@@ -7,6 +7,15 @@ use core::fmt;
 /// `Hollow(tag)` *is* a page that repeats the eight bytes of `tag` from end to end, held without its bytes. It is
 /// simulated user data (tag 0 costs no memory at all), and in the crash laboratory a name that distinguishes one write
 /// from another. Metadata is always `Bytes`.
+///
+/// A driver of real chips takes both, and may keep the bytes of both ([`Content::copy_to`]) and give them back as
+/// `Bytes`. An FTL whose host writes bytes still programs `Hollow(0)`, in two places:
+///
+/// - at the beginning of a log-block FTL's data block, where the logical page was never written;
+/// - in the place of a page that was to be copied and cannot be read any more.
+///
+/// As bytes such a page does not fit its [`Spare::data_crc`](crate::Spare::data_crc). The spare area alone identifies
+/// the first; the second is to be a read error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content<'a> {
     /// A page that repeats these eight bytes.

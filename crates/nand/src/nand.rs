@@ -69,7 +69,8 @@ pub enum SpareRead {
     Written(Spare),
     /// All ones.
     Erased,
-    /// ECC gave up, or the checksum does not fit.
+    /// The spare area itself cannot be corrected, or its checksum does not fit. Data that cannot be corrected are no
+    /// reason: see [`Nand::read_spare`].
     Unreadable,
 }
 
@@ -91,7 +92,7 @@ pub enum ProgramError {
         /// Bytes given.
         given: usize,
         /// Bytes of a page.
-        page: u32,
+        page: usize,
     },
     /// The block is marked bad.
     #[error("{0} is bad")]
@@ -139,12 +140,20 @@ pub trait Nand {
     fn geometry(&self) -> &Geometry;
 
     /// Reads a page: data and spare area. A page that is not on the chip reads as [`PageRead::Unreadable`].
+    ///
+    /// An FTL checks the data against [`Spare::data_crc`]; a driver need not.
     fn read(&mut self, page: Page, op: Op) -> (PageRead<'_>, Time);
 
-    /// Reads a spare area alone.
+    /// Reads a spare area alone, on its own: where its checksum fits it is returned, even where the data of its page
+    /// cannot be corrected.
+    ///
+    /// A recovery finds pages by their spare areas. A page whose spare area is [`SpareRead::Unreadable`] does not exist
+    /// for it: an older version of the page comes back, or zeros, where the host should have had a read error.
     fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time);
 
     /// Programs a page with its spare area; returns the moment it is safe.
+    ///
+    /// A driver takes [`Content::Bytes`] and [`Content::Hollow`], and programs the bytes that either stands for.
     ///
     /// # Errors
     /// [`ProgramError`]; rules violated leave the flash as it was.
@@ -166,5 +175,9 @@ pub trait Nand {
     }
 
     /// Retires a block for good. Its pages stay readable as far as they are.
+    ///
+    /// It cannot fail, and has no time of its own. A driver of real chips stores the mark before it returns, where
+    /// neither a power cut nor an erase of that block takes it away. Where it cannot be stored, the block may be tried
+    /// again after the next start.
     fn mark_bad(&mut self, block: Block);
 }

@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 
 use crate::server::{self, Told};
-use phelsuma_serve::device::{Connection, DeviceError, Zeroes};
+use phelsuma_serve::device::{Connection, DeviceError, Extent, Served, Zeroes};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
@@ -23,9 +23,13 @@ const THREAD_MODEL_PARALLEL: c_int = 3;
 
 const FLAG_MAY_TRIM: u32 = 1;
 const FLAG_FUA: u32 = 2;
+const FLAG_REQ_ONE: u32 = 4;
 const FLAG_FAST_ZERO: u32 = 8;
 
 const FUA_NATIVE: c_int = 2;
+
+const EXTENT_HOLE: u32 = 1;
+const EXTENT_ZERO: u32 = 2;
 
 /// The largest request that is advertised, in bytes: what clients assume where nothing is said.
 const REQUEST_MAX: u32 = 32 << 20;
@@ -69,8 +73,8 @@ struct Plugin {
     zero: extern "C" fn(Handle, u32, u64, u32) -> c_int,
     magic_config_key: *const c_char,
     can_multi_conn: Can,
-    can_extents: *const c_void,
-    extents: *const c_void,
+    can_extents: Can,
+    extents: extern "C" fn(Handle, u32, u64, u32, *mut c_void) -> c_int,
     can_cache: *const c_void,
     cache: *const c_void,
     thread_model: extern "C" fn() -> c_int,
@@ -88,6 +92,7 @@ struct Plugin {
 unsafe extern "C" {
     fn nbdkit_error(format: *const c_char, ...);
     fn nbdkit_set_error(errno: c_int);
+    fn nbdkit_add_extent(extents: *mut c_void, offset: u64, length: u64, kind: u32) -> c_int;
     fn _exit(code: c_int) -> !;
 }
 
@@ -132,8 +137,8 @@ extern "C" fn plugin_init() -> *mut Plugin {
         zero,
         magic_config_key: null(),
         can_multi_conn: yes,
-        can_extents: null(),
-        extents: null(),
+        can_extents: yes,
+        extents,
         can_cache: null(),
         cache: null(),
         thread_model,
@@ -223,8 +228,8 @@ extern "C" fn cleanup() {
 }
 
 extern "C" fn open(_readonly: c_int) -> Handle {
-    match server::served() {
-        Some(served) => Box::into_raw(Box::new(served.connect())).cast(),
+    match server::connect() {
+        Some(connection) => Box::into_raw(Box::new(connection)).cast(),
         None => null_mut(),
     }
 }
@@ -232,6 +237,7 @@ extern "C" fn open(_readonly: c_int) -> Handle {
 extern "C" fn close(handle: Handle) {
     // SAFETY: `open` made it with `Box::into_raw`, and it is closed once.
     drop(unsafe { Box::from_raw(handle.cast::<Connection>()) });
+    server::disconnect();
 }
 
 extern "C" fn get_size(_: Handle) -> i64 {
@@ -273,4 +279,22 @@ extern "C" fn zero(handle: Handle, count: u32, offset: u64, flags: u32) -> c_int
     let is = |flag: u32| flags & flag != 0;
     let how = Zeroes { may_trim: is(FLAG_MAY_TRIM), fast: is(FLAG_FAST_ZERO), fua: is(FLAG_FUA) };
     answered(server::request(|served| served.write_zeroes(connection(handle), offset, count.into(), how)))
+}
+
+/// The answer may end before the range does: a client asks for the rest.
+extern "C" fn extents(handle: Handle, count: u32, offset: u64, flags: u32, extents: *mut c_void) -> c_int {
+    let only_first = flags & FLAG_REQ_ONE != 0;
+    let mut taken = 0;
+    let mut found = |extent: Extent| {
+        let kind = if extent.is_mapped { 0 } else { EXTENT_HOLE | EXTENT_ZERO };
+        if taken == 0 {
+            // SAFETY: nbdkit's own list, for this call alone.
+            taken = unsafe { nbdkit_add_extent(extents, extent.offset, extent.length, kind) };
+        }
+    };
+    let of = |served: &Served| served.extents(connection(handle), offset, count.into(), only_first, &mut found);
+    match answered(server::request(of)) {
+        0 => taken,
+        failed => failed,
+    }
 }

@@ -4,7 +4,7 @@ use crate::abi;
 use crate::connections::{Address, drop_all};
 use phelsuma_page::{Page, Running};
 use phelsuma_serve::device::options::{Backing, Options};
-use phelsuma_serve::device::{DeviceError, Host, ImageDrive, Off, OpenError, Recorder, Served, control};
+use phelsuma_serve::device::{Connection, DeviceError, Host, ImageDrive, Off, OpenError, Recorder, Served, control};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 use std::fs::File;
@@ -12,6 +12,7 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -23,6 +24,9 @@ pub(crate) type Told = Result<(), String>;
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 const DRAIN_STEP: Duration = Duration::from_millis(50);
 
+/// The signals that end a server.
+const ENDS: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+
 /// Exit code for a request that cannot be.
 const EXIT_INPUT: u8 = 2;
 
@@ -30,6 +34,12 @@ static OPTIONS: Mutex<Option<Options>> = Mutex::new(None);
 static SERVED: OnceLock<Served> = OnceLock::new();
 /// Standard output as it was: nbdkit puts another in its place before the first client can connect.
 static STDOUT: OnceLock<File> = OnceLock::new();
+/// Clients that are connected.
+static CLIENTS: AtomicU32 = AtomicU32::new(0);
+/// The signal that ends the server, 0 before it comes.
+static SIGNAL: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
+/// How many clients were connected when it came; unset where the server had ended before that was counted, without any.
+static CLIENTS_AT_END: OnceLock<u32> = OnceLock::new();
 static SIGNALS: Mutex<Option<Handle>> = Mutex::new(None);
 /// Where the page will be, before there are threads; then the page.
 static PAGE: Mutex<Option<Page>> = Mutex::new(None);
@@ -48,6 +58,18 @@ fn log(line: &str) {
 /// The drive, once it is open.
 pub(crate) fn served() -> Option<&'static Served> {
     SERVED.get()
+}
+
+/// A client connects; none where the drive is not open.
+pub(crate) fn connect() -> Option<Connection> {
+    let connection = served()?.connect();
+    CLIENTS.fetch_add(1, Ordering::Relaxed);
+    Some(connection)
+}
+
+/// A client has gone.
+pub(crate) fn disconnect() {
+    CLIENTS.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// A request of a client.
@@ -182,11 +204,17 @@ pub(crate) fn after_fork() -> Told {
         start("control", move || control::listen(&listener, served))?;
     }
     // nbdkit's own handler is called as well.
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(|error| error.to_string())?;
+    let signal = SIGNAL.get_or_init(Arc::default);
+    for which in ENDS {
+        signal_hook::flag::register_usize(which, Arc::clone(signal), which as usize)
+            .map_err(|error| error.to_string())?;
+    }
+    let mut signals = Signals::new(ENDS).map_err(|error| error.to_string())?;
     *SIGNALS.lock().unwrap_or_else(PoisonError::into_inner) = Some(signals.handle());
     let plugin = Plugin::of(&options);
     start("end", move || {
         if signals.forever().next().is_some() {
+            let _ = CLIENTS_AT_END.set(CLIENTS.load(Ordering::Relaxed));
             drain(served, &plugin);
         }
     })?;
@@ -267,5 +295,14 @@ pub(crate) fn cleanup() {
     remove([&options.socket, &options.control]);
     if !done {
         abi::exit(phelsuma_serve::device::EXIT_FAILED);
+    }
+    let signal = SIGNAL.get().map_or(0, |signal| signal.load(Ordering::Relaxed));
+    if let Some(name) = signal_hook::low_level::signal_name(signal as i32) {
+        let clients = match CLIENTS_AT_END.get() {
+            None | Some(0) => "no client was connected".to_string(),
+            Some(1) => "1 client was connected".to_string(),
+            Some(clients) => format!("{clients} clients were connected"),
+        };
+        log(&format!("stopped by {name}, closed cleanly; {clients}"));
     }
 }

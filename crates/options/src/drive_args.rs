@@ -1,13 +1,13 @@
 //! Options that `run`, `compare` and `search` have in common: the drive, the input, the protocol.
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, named};
 use crate::format_args::FormatArgs;
 use crate::settings::{Setting, check_cache_is_used, set_parts};
 use crate::shape_args::ShapeArgs;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
-use phelsuma_ftl::{Composition, ConfigError, Preset};
+use phelsuma_ftl::{Composition, ConfigError};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
 use phelsuma_trace::{Requests, TraceOrigin, Workload};
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ enum FillArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum FoldArg {
-    /// The pages that the trace touches, numbered without gaps
+    /// The pages that the trace touches, in the order of their addresses
     Compact,
     /// Page numbers modulo the logical pages
     Wrap,
@@ -117,8 +117,8 @@ impl DriveArgs {
     /// # Errors
     /// An FTL, a value or an input that cannot be.
     pub fn config_among_others(&self, ftl: &str) -> Outcome<(RunConfig, Vec<ConfigError>)> {
-        // A name that is nearly right is answered with the right one.
-        Preset::named(ftl)?;
+        // A name that is nearly right is answered with the right one, a part's with an FTL that has it.
+        named(ftl)?;
         let mut config = RunConfig::new(ftl, self.input()?)?;
         let lacking = set_parts(&mut config.composition, &self.shape.set, self.shape.cache)?;
         if self.cut_at_end

@@ -110,6 +110,35 @@ impl From<ConfigError> for Failure {
     }
 }
 
+/// The preset called `name`.
+///
+/// # Errors
+/// There is none. What is the name of a part is said to be one, with an FTL that has it.
+pub(crate) fn named(name: &str) -> Outcome<&'static Preset> {
+    Preset::named(name).map_err(|error| match (of_a_part(name), Failure::from(error)) {
+        (Some(hint), Failure::Input(text)) => {
+            Failure::Input(text.replacen("; known are", &format!("; {hint}; known are"), 1))
+        }
+        (_, failure) => failure,
+    })
+}
+
+/// Which part has this name, and an FTL with it: a preset, or `page` with the part set.
+fn of_a_part(name: &str) -> Option<String> {
+    let is_part = |of: &str| ["mapping", "validity", "victim", "placement"].contains(&of);
+    let part = parameters()
+        .into_iter()
+        .find(|parameter| is_part(parameter.name) && parameter.words.iter().any(|(word, ..)| *word == name))?;
+    let has_it = |preset: &&Preset| {
+        let names = preset.composition.names();
+        names.iter().any(|of| of.split(['(', ' ']).next() == Some(name))
+    };
+    Some(match Preset::all().find(has_it) {
+        Some(preset) => format!("{name} is a {}, FTL '{}' has it", part.name, preset.name),
+        None => format!("{name} is a {}, --set {}={name}", part.name, part.name),
+    })
+}
+
 /// The name that differs least, if it differs by little.
 fn like<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let best = names.map(|name| (strsim::damerau_levenshtein(wrong, name), name)).min()?;
@@ -132,6 +161,19 @@ mod tests {
         assert!(text.starts_with("unknown FTL 'dual-greed'; 'dual-greedy' is most like it; known are"), "{text}");
         let Failure::Input(text) = said("nonsense") else { panic!() };
         assert!(text.starts_with("unknown FTL 'nonsense'; known are"), "{text}");
+    }
+
+    #[test]
+    fn the_name_of_a_part_is_answered_with_an_ftl_that_has_it() {
+        let said = |name| match named(name) {
+            Err(Failure::Input(text)) => text,
+            _ => panic!("{name}"),
+        };
+        let text = said("greedy");
+        assert!(text.starts_with("unknown FTL 'greedy'; greedy is a victim, FTL 'page' has it; known are"), "{text}");
+        assert!(said("host-gc").contains("; host-gc is a placement, FTL 'pl-greedy' has it; "), "{}", said("host-gc"));
+        assert!(said("sampled").contains("; sampled is a victim, --set victim=sampled; "), "{}", said("sampled"));
+        assert!(!said("nonsense").contains(" is a "));
     }
 
     #[test]

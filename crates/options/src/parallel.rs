@@ -44,13 +44,23 @@ pub fn run_all(
         match outcome {
             Ok(result) => results.push(result),
             Err(RunError::Stopped) => stopped = Some(RunError::Stopped),
-            Err(RunError::Input(text)) if one_of_them => return Err(Failure::Input(format!("{name}: {text}"))),
-            Err(RunError::Input(text)) => return Err(Failure::Input(text)),
+            Err(RunError::Input(text)) => return Err(wrong_for_one_or_all(runs, name, text, one_of_them)),
             Err(RunError::Failed(text)) => return Err(Failure::Failed(format!("{name}: {text}"))),
         }
     }
     match stopped {
         Some(error) => Err(error.into()),
         None => Ok(results),
+    }
+}
+
+/// What is wrong with the input of one run, or of all. Where the drive is too small for the trace, all of them are asked
+/// which would be large enough: each alone names one that may be too small for another.
+fn wrong_for_one_or_all(runs: &[(String, RunConfig)], name: &str, text: String, one_of_them: bool) -> Failure {
+    let configs: Vec<RunConfig> = runs.iter().map(|(_, config)| config.clone()).collect();
+    match phelsuma_drive::check_holds_trace(&configs) {
+        Err(RunError::Input(of_all)) if configs.len() > 1 => Failure::Input(of_all),
+        _ if one_of_them => Failure::Input(format!("{name}: {text}")),
+        _ => Failure::Input(text),
     }
 }

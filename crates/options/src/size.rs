@@ -38,17 +38,29 @@ pub fn parse(text: &str) -> Result<u64, String> {
     };
     let too_large = || format!("'{text}' is too large: below 2^64 bytes would be right");
     let fraction = fraction.trim_end_matches('0');
+    let no_whole = || match next_whole(number, factor) {
+        Some(right) => format!("'{text}' is no whole number of bytes; {right} would be right"),
+        None => format!("'{text}' is no whole number of bytes"),
+    };
     if fraction.len() > 18 {
-        return Err(format!("'{text}' is no whole number of bytes"));
+        return Err(no_whole());
     }
     let value = |digits: &str| if digits.is_empty() { Ok(0) } else { digits.parse::<u64>().map_err(|_| too_large()) };
     let tenths = 10u128.pow(fraction.len() as u32);
     let parts = u128::from(value(fraction)?) * u128::from(factor);
     if !parts.is_multiple_of(tenths) {
-        return Err(format!("'{text}' is no whole number of bytes"));
+        return Err(no_whole());
     }
     let bytes = u128::from(value(whole)?) * u128::from(factor) + parts / tenths;
     u64::try_from(bytes).map_err(|_| too_large())
+}
+
+/// A size that is no whole number of bytes, rounded up to one of the unit below its own.
+fn next_whole(number: &str, factor: u64) -> Option<String> {
+    let step = if factor.is_multiple_of(1 << 10) { 1 << 10 } else { 1_000 };
+    let below = UNITS.iter().find(|(_, of)| *of == factor / step)?;
+    let whole = (number.parse::<f64>().ok()? * step as f64).ceil();
+    (whole < 1e15).then(|| format!("{whole}{}", below.0))
 }
 
 /// The size of a page: it has 32 bits.
@@ -115,6 +127,16 @@ mod tests {
         for text in wrong {
             assert!(parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_size_between_two_bytes_is_answered_with_one_that_can_be_typed() {
+        let said = |text| parse(text).unwrap_err();
+        assert_eq!(said("1.14GiB"), "'1.14GiB' is no whole number of bytes; 1168MiB would be right");
+        assert_eq!(said("0.3KiB"), "'0.3KiB' is no whole number of bytes; 308B would be right");
+        assert_eq!(said("1.0000001MB"), "'1.0000001MB' is no whole number of bytes; 1001KB would be right");
+        assert_eq!(said("1.5"), "'1.5' is no whole number of bytes");
+        assert_eq!(parse("1168MiB"), Ok(1168 << 20));
     }
 
     #[test]

@@ -15,7 +15,6 @@ pub const SCHEMA: &str = "phelsuma.served/1";
 /// What does not change while a drive is served.
 pub(crate) struct About {
     pub(crate) ftl: String,
-    pub(crate) about: String,
     pub(crate) capacity_bytes: u64,
     pub(crate) logical_bytes: u64,
     pub(crate) page_bytes: u32,
@@ -31,7 +30,6 @@ impl About {
         let geometry = served.geometry();
         Self {
             ftl: served.name().to_string(),
-            about: served.about().to_string(),
             capacity_bytes: geometry.capacity_bytes(),
             logical_bytes: served.size_bytes(),
             page_bytes: geometry.page_bytes(),
@@ -61,7 +59,7 @@ pub(crate) fn json(about: &About, seen: &Seen, state: State) -> Value {
     let counters = look.counters.iter().map(|counter| (counter.name.to_string(), counter.value.into()));
     json!({
         "schema": SCHEMA,
-        "about": about.about,
+        "about": look.about,
         "ftl": about.ftl,
         "state": state.name(),
         "served_seconds": look.since.as_secs_f64(),

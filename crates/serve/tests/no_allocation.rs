@@ -122,6 +122,7 @@ fn requests_of_every_kind_allocate_nothing() {
     for offset in 0..2 * PAGE as u64 {
         device.write(offset, &data, true, Time::ZERO).unwrap();
         device.read(offset, &mut buf, Time::ZERO).unwrap();
+        device.extents(offset, buf.len() as u64, false, Time::ZERO, &mut |_| {}).unwrap();
         device.trim(offset, 5000, true, Time::ZERO).unwrap();
         device.write_zeroes(offset, 3000, offset % 2 == 0, false, true, Time::ZERO).unwrap();
         device.flush(Time::ZERO).unwrap();

@@ -167,7 +167,7 @@ fn as_text(args: &Args, results: &[Found]) -> String {
     lines.extend(remarks::read(&best.run));
     lines.extend(best.run.input.iter().flat_map(remarks::warnings));
     lines.extend(remarks::dropped(&best.run));
-    lines.extend(fullest.and_then(remarks::small_drive));
+    lines.extend(remarks::small_drive(results.iter().map(|found| &found.run)));
     lines.extend(fullest.and_then(remarks::extreme_ratio));
     if results.iter().any(|found| found.run.oracle) {
         lines.push(remarks::ABOUT_ORACLES.to_string());

@@ -132,7 +132,11 @@ fn verdicts_are_computed_stored_and_checked() {
     let why = |n: usize| found["claims"][n]["why"].as_str().unwrap();
     assert_eq!(why(1), "Collection moves pages.");
     assert_eq!(why(2), "unknown FTL 'nonsense'");
-    assert!(why(3).starts_with("page: the result has no number 'wings'; it has channels, composition"), "{}", why(3));
+    assert!(
+        why(3).starts_with("page: the result has no number 'wings'; it has backlog_seconds, channels, composition"),
+        "{}",
+        why(3)
+    );
     assert_eq!(why(5), "there is nothing to run at the quick scale");
     // What was run, what was computed, and what is no number at all.
     let kinds: Vec<Option<&str>> = (0..6).map(|n| found["claims"][n]["kind"].as_str()).collect();

@@ -123,7 +123,10 @@ fn a_size_that_is_too_small_is_refused_with_the_smallest_that_fits() {
         let (_, least) = said.split_once("at least ").unwrap_or_else(|| panic!("{said}"));
         let least = least.trim_end().split(',').next().unwrap();
         let (number, unit) = least.split_once(' ').unwrap();
-        let bytes = number.parse::<u64>().unwrap() * if unit == "MiB" { 1 << 20 } else { 1 << 10 };
+        let bytes = (number.parse::<f64>().unwrap() * if unit == "MiB" { 1048576.0 } else { 1024.0 }) as u64;
+        // In the larger unit, where two digits behind the point say it exactly.
+        let is_exact = bytes >= 1 << 20 && (bytes * 100).is_multiple_of(1 << 20);
+        assert_eq!(unit == "MiB", is_exact, "{said}");
         // A block less is too small as well.
         refused(&create(&(bytes - 8 * 512).to_string()));
         prints(&create(&least.replace(' ', "")));

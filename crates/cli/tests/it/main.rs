@@ -5,7 +5,9 @@
 mod bad_input;
 mod claims;
 mod common;
+mod compare;
 mod filesystem;
+mod holes;
 mod image;
 mod image_cuts;
 mod json_keys;

@@ -35,6 +35,7 @@ fn clients_are_told_what_the_drive_can() {
     ] {
         assert_eq!(export[what], is, "{what}");
     }
+    assert!(export["contexts"].to_string().contains("base:allocation"), "{export}");
     for (what, bytes) in [("block_size_minimum", 1), ("block_size_preferred", 8192), ("block_size_maximum", 32 << 20)] {
         assert_eq!(export[what], bytes, "{what}");
     }
@@ -313,14 +314,14 @@ fn the_plug_is_pulled_by_hand() {
     let mut silent: Vec<UnixStream> = (0..3).map(|_| UnixStream::connect(&control).unwrap()).collect();
     silent[1].write_all(b"sta").unwrap();
     let asked = Instant::now();
-    assert!(plug("status").starts_with("on; 0 requests; power on 1 times"));
+    assert!(plug("status").starts_with("on; 0 requests; 1 power-on since the server's start; since the last one "));
     assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
     silent[1].write_all(b"tus\n").unwrap();
     let mut answer = String::new();
     silent[1].read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("on; "), "{answer}");
     succeeds("qemu-io", &["-f", "raw", "-c", "write -P 3 0 10000", &server.uri]);
-    assert!(plug("cycle").contains("power on 2 times"));
+    assert!(plug("cycle").contains("2 power-ons since the server's start"));
     let said = succeeds("qemu-io", &["-f", "raw", "-c", "read -P 3 0 10000", &server.uri]);
     assert!(!said.contains("verification failed"), "{said}");
     assert!(plug("cut --after 1000000").starts_with("ok"));
@@ -330,7 +331,7 @@ fn the_plug_is_pulled_by_hand() {
     let (status, error, folder) = server.ended();
     assert_eq!(status.code(), Some(3), "{error}");
     let error = refused_with(1, &words(&format!("plug {} status", folder.file("control").display())));
-    assert!(error.contains("no server answers"), "{error}");
+    assert!(error.contains("no server listens there (it ends after a cut)"), "{error}");
 }
 
 #[test]
@@ -492,4 +493,31 @@ fn without_the_plugin_it_is_said_where_it_comes_from() {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");
     assert!(error.contains("phelsuma-nbdkit"), "{error}");
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_says_so_and_how_many_clients_it_had() {
+    if !there(&["nbdkit", "nbdsh"]) {
+        return;
+    }
+    let server = Server::start("stop", SMALL);
+    server.terminate();
+    let (_, error, _) = server.ended();
+    assert!(error.contains("stopped by SIGTERM, closed cleanly; no client was connected"), "{error}");
+
+    let server = Server::start("stop-with", SMALL);
+    let program = format!("import sys\nh.connect_uri({:?})\nprint('in', flush=True)\nsys.stdin.readline()", server.uri);
+    let mut client = Command::new("/usr/bin/env")
+        .args(["PATH=/usr/local/bin:/usr/bin:/bin", "nbdsh", "-c", &program])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    client.stdout.as_mut().unwrap().read_exact(&mut [0; 2]).unwrap();
+    server.signal("-HUP");
+    let (status, error, _) = server.ended();
+    assert_eq!(status.code(), Some(0), "{error}");
+    assert!(error.contains("stopped by SIGHUP, closed cleanly; 1 client was connected"), "{error}");
+    drop(client.stdin.take());
+    client.wait().unwrap();
 }

@@ -2,7 +2,7 @@
 //!
 //! Every acknowledged write is there, and `check` finds nothing.
 
-use crate::common::{prints, refused_with, words};
+use crate::common::{phelsuma, prints, refused_with, words};
 use crate::nbd::{
     Folder, PATIENCE, Server, client, cycles, is_asked_for, is_in_order, is_one_of_many, made, succeeds, there,
 };
@@ -323,5 +323,68 @@ fn drives_that_a_kill_would_end_are_not_kept_in_files_and_what_is_no_image_is_re
     ] {
         let error = refused_with(2, &words(&line));
         assert!(error.contains(what), "{line}: {error}");
+    }
+}
+
+/// What `check` prints, and its exit code.
+fn checked(image: &std::path::Path, more: &str) -> (Option<i32>, String) {
+    let output = phelsuma(&words(&format!("check {} {more}", image.display())));
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+fn last_stop(image: &std::path::Path) -> String {
+    let json: serde_json::Value = serde_json::from_str(&checked(image, "--json").1).unwrap();
+    json["last_stop"].as_str().unwrap().to_string()
+}
+
+#[test]
+fn a_battery_that_did_not_hear_of_a_kill_is_an_error_of_check_and_one_that_heard_of_a_cut_is_none() {
+    if !there(&["nbdkit", "qemu-io"]) {
+        return;
+    }
+    let write =
+        |server: &Server| succeeds("qemu-io", &["-f", "raw", "-c", "write -P 7 0 8M", "-c", "flush", &server.uri]);
+    for ftl in ["dftl", "mu-ftl-pvb", "geckoftl"] {
+        let loses = ftl != "geckoftl";
+        let folder = Folder::new(&format!("unheard-{ftl}"));
+        let (image, control) = (made(&folder, ftl), folder.file("control"));
+        let more = format!("--control {}", control.display());
+        let server = serve(folder, &more);
+        assert!(server.about.ends_with("was closed cleanly"), "{}", server.about);
+        write(&server);
+        server.signal("-KILL");
+        let (_, _, folder) = server.ended();
+        let (code, said) = checked(&image, "");
+        if loses {
+            assert_eq!(code, Some(1), "{said}");
+            assert!(said.contains("flushed writes included") && !said.contains("nothing is wrong"), "{said}");
+            assert!(said.ends_with("the structures agree; acknowledged data are lost\n"), "{said}");
+            assert_eq!(last_stop(&image), "not-saved-by-battery");
+        } else {
+            assert_eq!(code, Some(0), "{said}");
+            assert!(said.ends_with("nothing is wrong\n"), "{said}");
+            assert_eq!(last_stop(&image), "unclean");
+        }
+        // The socket that a killed server leaves behind is no obstacle.
+        let server = serve(folder, &more);
+        assert_eq!(server.about.contains("its battery did not hear of the last stop"), loses, "{}", server.about);
+        write(&server);
+        let folder = server.stop();
+        is_in_order(&image);
+
+        let server = serve(folder, &more);
+        write(&server);
+        assert!(prints(&format!("plug {} cut", control.display())).starts_with("ok"));
+        let (status, error, folder) = server.ended();
+        assert_eq!(status.code(), Some(3), "{error}");
+        let (code, said) = checked(&image, "");
+        assert!(code == Some(0) && said.ends_with("nothing is wrong\n"), "{said}");
+        assert_eq!(last_stop(&image), if loses { "saved-by-battery" } else { "unclean" });
+        let server = serve(folder, &more);
+        assert_eq!(server.about.contains("with what its battery saved"), loses, "{}", server.about);
+        assert!(!server.about.contains("lost"), "{}", server.about);
+        let said = succeeds("qemu-io", &["-f", "raw", "-c", "read -P 7 0 8M", &server.uri]);
+        assert!(!said.contains("verification failed"), "{said}");
+        server.stop();
     }
 }

@@ -33,7 +33,7 @@ pub enum Request {
     /// The power off once everything is done, and on again; announced where there is a battery. The recovery from it is
     /// part of the script: operations in it are counted, and cut, as all others.
     Cut,
-    /// The drive closed in good order. It stays in use, or the power is [cut](Self::Cut) next.
+    /// The drive closed cleanly. It stays in use, or the power is [cut](Self::Cut) next.
     Close,
 }
 

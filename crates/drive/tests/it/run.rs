@@ -151,6 +151,48 @@ fn only_the_last_loop_of_a_trace_is_counted() {
 }
 
 #[test]
+fn the_drift_of_a_trace_is_from_loop_to_loop() {
+    // All pages in order, then half of them at random: halves that are nothing like each other on any drive.
+    let mut text = String::new();
+    (0..9000_u64).step_by(50).for_each(|page| text += &format!("0,0,write,{},204800\n", page * 4096));
+    let mut random = 1_u64;
+    for _ in 0..9000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text += &format!("0,0,write,{},4096\n", (random >> 33) % 4500 * 4096);
+    }
+    let looped = |loops| {
+        let mut config = trace(&format!("drift-{loops}.csv"), &text, loops);
+        config.shape.capacity_bytes = Some(48 << 20);
+        config.shape.ratio = 0.8;
+        config.shape.pages_per_block = 16;
+        done(&config)
+    };
+    let wa = |result: &RunResult| result.write_amplification.unwrap().total;
+    let (once, twice, thrice, settled) = (looped(1), looped(2), looped(3), looped(8));
+    assert_eq!((once.loops, settled.loops), (Some(1), Some(8)));
+    assert!(once.drift.unwrap().abs() > 0.05, "{:?}", once.drift);
+    assert!((thrice.drift.unwrap() - (wa(&thrice) / wa(&twice) - 1.0)).abs() < 1e-12, "{:?}", thrice.drift);
+    assert_eq!(settled.steady, Some(true), "{:?}", settled.drift);
+    assert_eq!(done(&workload("uniform")).loops, None);
+}
+
+#[test]
+fn a_backlog_is_what_an_open_loop_leaves_behind() {
+    let text = |apart_us: u64| {
+        (0..1000).map(|n| format!("{},0,write,{},4096\n", n * apart_us, n % 7 * 4096)).collect::<String>()
+    };
+    let backlog = |name: &str, apart_us: u64, arrival| {
+        let mut config = trace(name, &text(apart_us), 1);
+        config.arrival = arrival;
+        let result = done(&config);
+        result.backlog_seconds.map(|backlog| backlog / result.simulated_seconds)
+    };
+    assert!(backlog("at-once.csv", 0, Arrival::Timestamps).unwrap() > 0.99);
+    assert!(backlog("seldom.csv", 10_000, Arrival::Timestamps).unwrap() < 0.01);
+    assert_eq!(backlog("closed.csv", 0, Arrival::QueueDepth(1)), None);
+}
+
+#[test]
 fn what_folding_drops_is_in_the_books() {
     // A trim of half a page, one of pages that are never read or written, and one that reaches the drive; twice over.
     let text = "0,0,write,0,8192\n1,0,trim,0,2048\n2,0,trim,40960,4096\n3,0,trim,0,4096\n";
@@ -225,12 +267,14 @@ fn what_is_wrong_with_a_capacity_is_said_in_bytes() {
         run(&config, &|_| true).is_ok()
     };
     assert!(fits(blocks) && !fits(blocks - 1), "{text}");
-    let text = {
+    let of_trace = |mib: u64| {
         let mut config = trace("footprint.csv", "0,0,write,0,104857600\n", 1);
-        config.shape.capacity_bytes = Some(64 << 20);
-        run(&config, &|_| true).unwrap_err().to_string()
+        config.shape.capacity_bytes = Some(mib << 20);
+        run(&config, &|_| true)
     };
-    assert!(text.contains("touches 100 MiB") && text.contains("142.86 MiB"), "{text}");
+    let text = of_trace(64).unwrap_err().to_string();
+    assert!(text.contains("touches 100 MiB") && text.contains(": --capacity 143MiB would be right"), "{text}");
+    assert!(of_trace(143).is_ok() && of_trace(142).is_err());
 }
 
 #[test]

@@ -30,7 +30,8 @@ impl Fetched {
     }
 
     /// A page that cannot be read any more, or has another key, is copied as that: a page whose data do not fit their
-    /// CRC. So it stays a read error, over every merge and power cut, until it is written again.
+    /// CRC. So it stays a read error, over every merge and power cut, until it is written again. Flash that keeps bytes
+    /// has zeros there, and no page of zeros has this CRC.
     pub(super) fn lost(version: u64, ready: Time) -> Self {
         Self { version, data_crc: !Content::Hollow(0).crc(), hollow: Some(0), ready }
     }

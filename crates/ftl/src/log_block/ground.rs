@@ -276,6 +276,9 @@ impl<I: LogIndex> Ground<I> {
     }
 
     /// Writes a block's first page as zeros: it is not there, and the block must not look blank. None where that fails.
+    ///
+    /// Its data are never read: [`is_hole`] asks the spare area alone. Flash that keeps bytes has a page of zeros there,
+    /// whose CRC is another.
     pub(super) fn write_zeros<N: Nand>(
         &mut self,
         nand: &mut N,

@@ -107,6 +107,19 @@ impl<N: Nand, S: Scheme> Ftl<N> for Hybrid<S> {
         Ok(done)
     }
 
+    fn find_mapped(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+        found: &mut dyn FnMut(LogicalPage, bool),
+    ) -> Result<Time, FtlError> {
+        let done = host_read::find_mapped(&mut self.ground, nand, (first, pages), at, found)?;
+        self.scheme.served(done, false);
+        Ok(done)
+    }
+
     /// Whole logical blocks are unmapped, and that is on flash when this returns; of others the table of trims takes
     /// note.
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {

@@ -2,6 +2,10 @@
 //!
 //! It distinguishes a blank drive from a lost one, and keeps one FTL from recovering another's drive. It stands in the
 //! first page of the first two blocks that are not bad. Nothing else is ever written there.
+//!
+//! A drive is blank where nothing can stand on it but copies of the description that cannot be read. That is flash as it
+//! comes, or a format that was cut while it wrote the first copy. Acknowledged data are in other blocks. As long as one
+//! page there is not blank, readable or not, the drive is lost.
 
 use super::Steps;
 use crate::config::OnFlash;
@@ -147,7 +151,7 @@ fn find<N: Nand, C: OnFlash>(nand: &mut N, config: &Config<C>, at: Time) -> Resu
     match unlike {
         Some(error) => return Err(error),
         None if bad.len() < found.blocks.len() => {}
-        None if is_blank(nand, found.done) => return Err(FtlError::Blank),
+        None if holds_no_data(nand, &found.blocks, found.done) => return Err(FtlError::Blank),
         None => return Err(FtlError::Lost),
     }
     for (copy, block) in bad {
@@ -178,11 +182,19 @@ pub(crate) fn find_as_step<N: Nand, C: OnFlash>(
     Ok(anchors.blocks)
 }
 
-fn is_blank<N: Nand>(nand: &mut N, at: Time) -> bool {
+/// Whether every page is blank, but for what a cut program or erase has left in the blocks of the description.
+fn holds_no_data<N: Nand>(nand: &mut N, anchors: &[Block], at: Time) -> bool {
     let g = *nand.geometry();
-    (0..g.blocks()).map(Block).filter(|b| !nand.is_bad(*b)).collect::<Vec<_>>().into_iter().all(|block| {
-        (0..g.pages_per_block())
-            .all(|i| nand.read_spare(g.page(block, i), Op::new(at, Purpose::Recovery)).0 == SpareRead::Erased)
+    let good: Vec<Block> = (0..g.blocks()).map(Block).filter(|block| !nand.is_bad(*block)).collect();
+    good.into_iter().all(|block| {
+        let described = anchors.contains(&block);
+        (0..g.pages_per_block()).all(|index| {
+            match nand.read_spare(g.page(block, index), Op::new(at, Purpose::Recovery)).0 {
+                SpareRead::Erased => true,
+                SpareRead::Unreadable => described,
+                SpareRead::Written(spare) => described && index == 0 && spare.kind == Kind::Anchor,
+            }
+        })
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use crate::ftl::{HostPage, ReadSink, Shape};
-use phelsuma_nand::{Content, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, Time};
+use phelsuma_nand::{Content, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, SpareRead, Time};
 
 /// Where a page is that a host reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +86,16 @@ pub(crate) fn read<N: Nand, F: FindPages<N>>(
         }
         let (read, ready) = nand.read(page, Op::new(known, cause));
         done = done.max(ready);
-        let is_blank = matches!(read, PageRead::Erased);
+        // The spare area alone tells a hole: where flash keeps bytes, its data do not fit the CRC of a tag.
+        let is_absent = match &read {
+            PageRead::Erased => may_be_hole,
+            PageRead::Written { spare, .. } => may_be_hole && F::is_hole(spare, key),
+            PageRead::Unreadable => false,
+        };
+        if is_absent {
+            sink.page(key, HostPage::Zeros);
+            continue;
+        }
         let read = match read {
             PageRead::Written { content, spare, .. } if !barriers.keeps(Barrier::HostDataVerified) => {
                 Some((content, spare))
@@ -95,8 +104,6 @@ pub(crate) fn read<N: Nand, F: FindPages<N>>(
         };
         let is_sought = |spare: &Spare| spare.kind == Kind::User && spare.key == key.0;
         match read {
-            None if may_be_hole && is_blank => sink.page(key, HostPage::Zeros),
-            Some((_, spare)) if may_be_hole && F::is_hole(&spare, key) => sink.page(key, HostPage::Zeros),
             Some((content, spare)) if is_sought(&spare) || !barriers.keeps(Barrier::OwnerChecked) => {
                 sink.page(key, HostPage::Data(content));
             }
@@ -107,4 +114,47 @@ pub(crate) fn read<N: Nand, F: FindPages<N>>(
         }
     }
     Ok(done)
+}
+
+/// Says of each page whether it is mapped, as [`Ftl::find_mapped`](crate::Ftl::find_mapped) does: found as by [`read`].
+///
+/// # Errors
+/// [`FtlError::OutOfRange`].
+pub(crate) fn find_mapped<N: Nand, F: FindPages<N>>(
+    ftl: &mut F,
+    nand: &mut N,
+    (first, pages): (LogicalPage, u32),
+    at: Time,
+    found: &mut dyn FnMut(LogicalPage, bool),
+) -> Result<Time, FtlError> {
+    ftl.shape().check_range(first, pages)?;
+    let mut done = at;
+    for index in 0..pages {
+        let key = LogicalPage(first.0 + index);
+        let (sought, known) = ftl.find(nand, key, at);
+        let (is_mapped, ready) = match sought {
+            Sought::Nowhere => (false, known),
+            // A read error is not zeros.
+            Sought::At(_) | Sought::Lost => (true, known),
+            Sought::AtIfWritten(page) if ftl.kept(page).is_some() => (true, known),
+            Sought::AtIfWritten(page) => is_written::<N, F>(nand, page, key, known),
+        };
+        done = done.max(ready);
+        found(key, is_mapped);
+    }
+    Ok(done)
+}
+
+/// Whether anything was written in the place of a logical page, and when that is known. The spare area says so; only a
+/// hole is read in full, for one with bad data is a read error.
+fn is_written<N: Nand, F: FindPages<N>>(nand: &mut N, page: Page, key: LogicalPage, at: Time) -> (bool, Time) {
+    let (spare, ready) = nand.read_spare(page, Op::new(at, Purpose::Host));
+    match spare {
+        SpareRead::Erased => (false, ready),
+        SpareRead::Written(spare) if F::is_hole(&spare, key) => {
+            let (read, ready) = nand.read(page, Op::new(ready, Purpose::Host));
+            (!read.verified().is_some_and(|(_, spare)| F::is_hole(&spare, key)), ready)
+        }
+        SpareRead::Written(_) | SpareRead::Unreadable => (true, ready),
+    }
 }

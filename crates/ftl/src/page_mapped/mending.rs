@@ -129,6 +129,17 @@ impl<N: Nand> Ftl<N> for Mending {
         host_read::read(self, nand, (first, pages), cause, at, sink)
     }
 
+    fn find_mapped(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+        found: &mut dyn FnMut(LogicalPage, bool),
+    ) -> Result<Time, FtlError> {
+        host_read::find_mapped(self, nand, (first, pages), at, found)
+    }
+
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
         self.mending(nand, at, |ftl, nand, at| ftl.trim_pages(nand, first, pages, at))
     }

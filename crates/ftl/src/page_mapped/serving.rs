@@ -66,6 +66,17 @@ impl<N: Nand> Ftl<N> for PageMapped {
         host_read::read(self, nand, (first, pages), cause, at, sink)
     }
 
+    fn find_mapped(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+        found: &mut dyn FnMut(LogicalPage, bool),
+    ) -> Result<Time, FtlError> {
+        host_read::find_mapped(self, nand, (first, pages), at, found)
+    }
+
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
         self.trim_pages(nand, first, pages, at)
     }

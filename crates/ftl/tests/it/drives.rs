@@ -1,6 +1,6 @@
 //! Recovery of flash that has no drive, half a drive, or a drive of another FTL.
 
-use crate::common::{Host, Plug, Step, chips, config, plugged, small, surviving};
+use crate::common::{Host, Plug, Step, chips, config, plugged, small, surviving, with_metadata};
 use phelsuma_ftl::{Config, FtlError, format, recover};
 use phelsuma_nand::sim::{Decay, ProgramFault};
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
@@ -82,6 +82,74 @@ fn a_single_page_of_data_tells_lost_flash_from_blank() {
     let spare = Spare { kind: Kind::User, stream: 0, key: 1, version: 1, seq: 1, data_crc: content.crc(), aux: 0 };
     nand.program(geometry.page(Block(39), 31), content, &spare, op()).unwrap();
     assert_eq!(error_of(&mut nand, &config("page", 300)), FtlError::Lost);
+}
+
+/// What can become of a copy of the description.
+#[derive(Clone, Copy, Debug)]
+enum Damage {
+    Decays(Decay),
+    Erased,
+}
+
+const DAMAGES: [Damage; 4] = [
+    Damage::Decays(Decay::Uncorrectable),
+    Damage::Decays(Decay::Spare(40)),
+    Damage::Decays(Decay::Data(99)),
+    Damage::Erased,
+];
+
+fn damage(nand: &mut SimNand, copy: u32, damage: Damage) {
+    match damage {
+        Damage::Decays(decay) => nand.decay(nand.geometry().page(Block(copy), 0), decay),
+        Damage::Erased => nand.erase(Block(copy), op()).map(|_| ()).unwrap(),
+    }
+}
+
+/// Whoever formats a blank drive must never format this one over.
+#[test]
+fn a_drive_that_ever_acknowledged_data_is_lost_and_not_blank() {
+    for preset in surviving() {
+        let geometry = with_metadata(preset.name, small(32, 64, 1, 1));
+        let config = config(preset.name, 300);
+        for trims in [false, true] {
+            let mut host = Host::new(chips(geometry), config.clone(), 1);
+            host.write(7, 1, false).unwrap();
+            if trims {
+                host.trim(7, 1).unwrap();
+                host.flush().unwrap();
+            }
+            for first in DAMAGES {
+                for second in DAMAGES {
+                    let mut nand = host.plug.copy();
+                    damage(&mut nand, 0, first);
+                    damage(&mut nand, 1, second);
+                    let error = error_of(&mut nand, &config);
+                    assert_eq!(error, FtlError::Lost, "{}: {first:?}, {second:?}", preset.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_drive_that_never_had_data_is_blank_without_its_description() {
+    let geometry = small(32, 40, 1, 1);
+    for first in DAMAGES {
+        for second in DAMAGES {
+            let mut there = plugged(geometry);
+            format(&mut there, &config("page", 300), Time::ZERO).unwrap();
+            let mut nand = there.copy();
+            damage(&mut nand, 0, first);
+            damage(&mut nand, 1, second);
+            assert_eq!(error_of(&mut nand, &config("page", 300)), FtlError::Blank, "{first:?}, {second:?}");
+            // What stands elsewhere in a copy's block is no description.
+            nand.power_cycle();
+            let content = Content::Hollow(5);
+            let spare = Spare { kind: Kind::Anchor, stream: 0, key: 0, version: 0, seq: 0, data_crc: 1, aux: 0 };
+            nand.program(geometry.page(Block(1), 1), content, &spare, op()).unwrap();
+            assert_eq!(error_of(&mut nand, &config("page", 300)), FtlError::Lost, "{first:?}, {second:?}");
+        }
+    }
 }
 
 #[test]
@@ -188,14 +256,16 @@ fn a_format_cut_anywhere_leaves_a_drive_that_can_be_formatted() {
     let geometry = small(32, 40, 1, 1);
     let config = config("page", 300);
     for seed in 0..8 {
-        for operations in 0..42 {
+        for operations in 0..44 {
             let mut plug = Plug::new(drive("page", geometry), seed);
             plug.arm(operations);
             assert!(format(&mut plug, &config, Time::ZERO).is_err());
             plug.restore();
-            // Before it is complete, the drive is blank, lost, or there: never anything else.
+            // Before it is complete, the drive is blank, lost, or there: never anything else. It is blank only where
+            // no page of the old data can be read any more.
             match recover(&mut plug, &config, Time::ZERO) {
-                Ok(_) | Err(FtlError::Blank | FtlError::Lost) => {}
+                Ok(_) | Err(FtlError::Lost) => {}
+                Err(FtlError::Blank) => assert!(plug.pages_of(Kind::User).is_empty(), "after {operations} operations"),
                 Err(error) => panic!("after {operations} operations: {error}"),
             }
             let (mut ftl, at) = format(&mut plug, &config, Time::ZERO).unwrap();
@@ -212,7 +282,7 @@ fn a_format_cut_anywhere_leaves_a_drive_that_can_be_formatted() {
 fn a_drive_that_came_up_once_comes_up_again_however_its_format_was_cut() {
     let geometry = small(32, 40, 1, 1);
     for fault in ProgramFault::ALL {
-        for operations in 40..42 {
+        for operations in 40..44 {
             let mut plug = Plug::new(chips(geometry), 1);
             plug.program_faults = vec![*fault];
             let config = config("page", 300);
@@ -228,4 +298,45 @@ fn a_drive_that_came_up_once_comes_up_again_however_its_format_was_cut() {
             }
         }
     }
+}
+
+/// A first format, cut while it writes either copy, by every fault. What a driver does then: it formats what is blank.
+#[test]
+fn a_first_format_that_is_cut_while_it_writes_leaves_a_drive_that_is_blank_or_there() {
+    let geometry = small(32, 40, 1, 1);
+    let mut blank = 0;
+    for preset in ["page", "geckoftl", "mu-ftl", "fast", "ftl-mm:fast"] {
+        let geometry = with_metadata(preset, geometry);
+        // All blocks are erased, then each copy's block once more before the copy is written.
+        let first = u64::from(geometry.blocks()) + 1;
+        let config = config(preset, 300);
+        for (fault, operations) in ProgramFault::ALL.iter().flat_map(|fault| [(fault, first), (fault, first + 2)]) {
+            let mut plug = Plug::new(chips(geometry), 1);
+            plug.program_faults = vec![*fault];
+            let what = format!("{preset}: {} at operation {operations}", fault.name());
+            plug.arm(operations);
+            assert!(format(&mut plug, &config, Time::ZERO).is_err(), "{what}");
+            plug.restore();
+            // The recovery may be cut as well, where it writes a copy again.
+            for again in 0..3 {
+                let mut plug = plug.fork(again);
+                plug.program_faults = vec![*fault];
+                if again > 0 {
+                    plug.arm(again - 1);
+                }
+                let mut mounted = recover(&mut plug, &config, Time::ZERO).map(|_| ());
+                if plug.cut_at().is_some() {
+                    plug.restore();
+                    mounted = recover(&mut plug, &config, Time::ZERO).map(|_| ());
+                }
+                if mounted == Err(FtlError::Blank) {
+                    blank += 1;
+                    plug.disarm();
+                    mounted = format(&mut plug, &config, Time::ZERO).map(|_| ());
+                }
+                assert_eq!(mounted, Ok(()), "{what}");
+            }
+        }
+    }
+    assert!(blank > 20, "{blank} drives were blank");
 }

@@ -171,7 +171,7 @@ impl SimNand {
         if let Content::Bytes(bytes) = content
             && bytes.len() != self.geometry.page_bytes() as usize
         {
-            return Err(ProgramError::Length { given: bytes.len(), page: self.geometry.page_bytes() });
+            return Err(ProgramError::Length { given: bytes.len(), page: self.geometry.page_bytes() as usize });
         }
         let block = self.geometry.block_of(page);
         let index = self.geometry.index_of(page);

@@ -459,9 +459,10 @@ async function look() {
   last = state;
   document.querySelector("main").classList.remove("stale");
   status(state);
+  // It says how the drive came up last.
+  $("about").textContent = state.about;
   if (first) {
     $("ftl").textContent = state.ftl;
-    $("about").textContent = state.about;
     document.title = `${state.ftl}: a drive at work`;
   }
   if (!isNew || state.state === "coming-up" || state.state === "off") { return; }

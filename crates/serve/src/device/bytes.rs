@@ -10,6 +10,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Pages of zeroes that are written at a time.
 const ZERO_PAGES: usize = 64;
 
+/// Pages whose mapping is looked up for one answer: as many as the largest read has at 4 KiB a page. A demand-paged FTL
+/// may have to read a translation page for each.
+const MAPPED_PAGES_MAX: u64 = 8192;
+/// Pages that are looked up before it is asked whether that is enough.
+const MAPPED_PAGES: u64 = 64;
+
+/// Bytes that are all of mapped pages, or all of pages that are not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// The first byte.
+    pub offset: u64,
+    /// How many.
+    pub length: u64,
+    /// Whether their pages are mapped. Those that are not read as zeroes, and take no room.
+    pub is_mapped: bool,
+}
+
 /// What becomes of the bytes of a range.
 #[derive(Clone, Copy)]
 enum Change<'a> {
@@ -138,6 +155,24 @@ impl<N: Flash> Device<N> {
     pub fn read(&mut self, offset: u64, buf: &mut [u8], at: Time) -> Result<Time, DeviceError> {
         let Some(range) = self.range(offset, buf.len() as u64)? else { return Ok(at) };
         self.powered(at, |device| device.read_range(range, buf, at))
+    }
+
+    /// Says which bytes of a range are mapped, in extents that follow one another from `offset` on. They may end before
+    /// the range does: the answer is for as many pages as a large read has, and `only_first` needs but the first extent.
+    /// Pages are found as by a read, which reads translation pages where the mapping is on flash.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfRange`], [`DeviceError::Off`].
+    pub fn extents(
+        &mut self,
+        offset: u64,
+        length: u64,
+        only_first: bool,
+        at: Time,
+        found: &mut dyn FnMut(Extent),
+    ) -> Result<Time, DeviceError> {
+        let Some(range) = self.range(offset, length)? else { return Ok(at) };
+        self.powered(at, |device| device.find_extents(range, only_first, at, found))
     }
 
     /// Writes `buf` from `offset` on. With `fua` it is safe when it is done, also from a crash of the machine; without,
@@ -351,6 +386,39 @@ impl<N: Flash> Device<N> {
         let (first, pages) = (page_number(range.first()), (range.last() - range.first() + 1) as u32);
         let done = self.ftl.read(&mut self.flash, first, pages, Purpose::Host, at, &mut sink)?;
         unreadable.map_or(Ok(done), |page| Err(DeviceError::Unreadable { page }))
+    }
+
+    fn find_extents(
+        &mut self,
+        range: Range,
+        only_first: bool,
+        at: Time,
+        found: &mut dyn FnMut(Extent),
+    ) -> Result<Time, DeviceError> {
+        let (mut page, mut done) = (range.first(), at);
+        let end = (range.last() + 1).min(page + MAPPED_PAGES_MAX);
+        let mut extent: Option<Extent> = None;
+        let mut is_first = true;
+        while page < end && (is_first || !only_first) {
+            let some = (end - page).min(MAPPED_PAGES);
+            let mut sink = |key: LogicalPage, is_mapped: bool| {
+                let (from, to) = range.part_of(key.0.into());
+                let (offset, length) = (u64::from(key.0) * range.page_bytes + from as u64, (to - from) as u64);
+                match &mut extent {
+                    Some(extent) if extent.is_mapped == is_mapped => extent.length += length,
+                    before => {
+                        if let Some(before) = before.replace(Extent { offset, length, is_mapped }) {
+                            is_first = false;
+                            found(before);
+                        }
+                    }
+                }
+            };
+            done = done.max(self.ftl.find_mapped(&mut self.flash, page_number(page), some as u32, at, &mut sink)?);
+            page += some;
+        }
+        extent.into_iter().for_each(found);
+        Ok(done)
     }
 
     /// Changes a range: pages of which a part stays are read first, all of them before anything is written.

@@ -1,13 +1,21 @@
 //! A drive behind the lock, whatever its flash is: its operations while it is on, and how it mounts again.
 
 use super::look::OfDrive;
-use super::{BlockSeen, Cut, Device, DeviceError, Flash, Off, Open, OpenError};
+use super::{BlockSeen, Cut, Device, DeviceError, Extent, Flash, Off, Open, OpenError};
 use phelsuma_ftl::BlockLook;
 use phelsuma_nand::{Block, FlashStats, Time};
 
 /// A drive of any kind.
 pub(super) trait Disk: Send {
     fn read(&mut self, offset: u64, buf: &mut [u8], at: Time) -> Result<Time, DeviceError>;
+    fn extents(
+        &mut self,
+        offset: u64,
+        length: u64,
+        only_first: bool,
+        at: Time,
+        found: &mut dyn FnMut(Extent),
+    ) -> Result<Time, DeviceError>;
     fn write(&mut self, offset: u64, buf: &[u8], fua: bool, at: Time) -> Result<Time, DeviceError>;
     fn trim(&mut self, offset: u64, length: u64, fua: bool, at: Time) -> Result<Time, DeviceError>;
     fn write_zeroes(&mut self, offset: u64, length: u64, how: Zeroes, at: Time) -> Result<Time, DeviceError>;
@@ -55,6 +63,17 @@ impl<O: Open> Drive<O> {
 impl<O: Open + Send> Disk for Drive<O> {
     fn read(&mut self, offset: u64, buf: &mut [u8], at: Time) -> Result<Time, DeviceError> {
         self.on()?.read(offset, buf, at)
+    }
+
+    fn extents(
+        &mut self,
+        offset: u64,
+        length: u64,
+        only_first: bool,
+        at: Time,
+        found: &mut dyn FnMut(Extent),
+    ) -> Result<Time, DeviceError> {
+        self.on()?.extents(offset, length, only_first, at, found)
     }
 
     fn write(&mut self, offset: u64, buf: &[u8], fua: bool, at: Time) -> Result<Time, DeviceError> {

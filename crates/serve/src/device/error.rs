@@ -16,7 +16,7 @@ pub enum Off {
     /// The storage under the flash has failed (a full disk, say). Acknowledged data are there, and nothing is done any
     /// more.
     Failed(String),
-    /// It was closed in good order.
+    /// It was closed cleanly.
     Closed,
 }
 

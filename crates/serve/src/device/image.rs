@@ -3,7 +3,9 @@
 use super::open::beyond_its_bound;
 use super::plug::{Cut, Flash, Plug, power_fails};
 use super::{Open, OpenError, Opened};
-use crate::image::{AnyStorage, Durability, FaultPlan, ImageError, ImageFile, ImageNand};
+use crate::image::{
+    AnyStorage, BATTERY_SAVED_NOTHING, Durability, FaultPlan, ImageError, ImageFile, ImageNand, LastStop,
+};
 use phelsuma_drive::show_bytes;
 use phelsuma_ftl::{Composition, recover};
 use phelsuma_nand::{
@@ -171,7 +173,7 @@ impl ImageDrive {
         format!("{}: {error}", self.path.display())
     }
 
-    /// Opens the image and has the FTL recover. One that was closed in good order and one that was not are the same to
+    /// Opens the image and has the FTL recover. One that was closed cleanly and one that was not are the same to
     /// the FTL; to the image the first is less work.
     fn open_on(&self, file: AnyStorage) -> Result<Opened<ImageFlash>, OpenError> {
         let wrong = |error: ImageError| match &error {
@@ -182,7 +184,6 @@ impl ImageDrive {
         let (_, config) = ImageNand::describe_on(&file).map_err(wrong)?;
         Self::may_be(&config.name, &config.composition)?;
         let nand = ImageNand::open_on(file, self.durability).map_err(wrong)?;
-        let about = self.about(&nand);
         let mut flash = ImageFlash::new(nand);
         // A file that cannot be written unwinds out of the FTL. So does a panic of it, which must not get to the
         // server.
@@ -193,7 +194,8 @@ impl ImageDrive {
             (Ok(Ok((ftl, report))), None) => {
                 let battery = config.composition.has_battery();
                 let name = config.name.clone();
-                let about = about + beyond_its_bound(&report);
+                let stop = LastStop::of(flash.image(), &report);
+                let about = self.about(flash.image(), stop) + beyond_its_bound(&report);
                 Ok(Opened { flash, ftl, name, battery, ready: report.done, about })
             }
             (Ok(Err(error)), None) => failed(&format_args!("{} does not mount: {error}", config.name)),
@@ -203,22 +205,17 @@ impl ImageDrive {
         }
     }
 
-    fn about(&self, nand: &ImageNand) -> String {
+    fn about(&self, nand: &ImageNand, stop: LastStop) -> String {
         let config = nand.config();
         let host = u64::from(config.logical_pages) * u64::from(nand.geometry().page_bytes());
-        let end = match nand.rolled_back() {
-            None => "closed cleanly".to_string(),
-            Some(back) => format!(
-                "not closed cleanly: of the operations since the last header, {} are kept and {} undone",
-                back.kept, back.undone
-            ),
-        };
-        let battery = match config.composition.has_battery() {
-            true => "; its battery covers power cuts, but not a killed server",
-            false => "",
+        let end = match stop {
+            LastStop::InGoodOrder => "was closed cleanly".to_string(),
+            LastStop::Unclean(back) => format!("recovered after a power cut or a kill ({back})"),
+            LastStop::Saved(back) => format!("recovered after a power cut, with what its battery saved ({back})"),
+            LastStop::Unsaved(back) => format!("{BATTERY_SAVED_NOTHING} ({back})"),
         };
         format!(
-            "{}, {} on {} of flash in {}: {end}{battery}",
+            "{}, {} on {} of flash in {}: {end}",
             config.name,
             show_bytes(host),
             show_bytes(nand.geometry().capacity_bytes()),

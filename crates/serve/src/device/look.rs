@@ -118,6 +118,8 @@ pub(super) struct OfDrive {
 /// A drive at a moment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Look {
+    /// What it is and how it came up last, in one line.
+    pub about: String,
     /// How long it had been served.
     pub since: Duration,
     /// Whether it serves.

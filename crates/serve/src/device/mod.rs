@@ -15,7 +15,7 @@ mod plug;
 mod recorder;
 mod served;
 
-pub use bytes::Device;
+pub use bytes::{Device, Extent};
 pub use cuts::{CutPlan, Faults};
 pub use disk::Zeroes;
 pub use error::{DeviceError, Off};

@@ -8,7 +8,7 @@ use super::cuts::{CutPlan, Cuts, Faults};
 use super::disk::{Disk, Drive};
 use super::look::{OfDrive, StateCell};
 use super::{
-    BlockSeen, Device, DeviceError, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State, Zeroes,
+    BlockSeen, Device, DeviceError, Extent, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State, Zeroes,
 };
 use phelsuma_ftl::{FtlError, Shape};
 use phelsuma_nand::{Block, Geometry, Nand, Purpose, Time};
@@ -74,7 +74,8 @@ pub struct Served {
     geometry: Geometry,
     shape: Shape,
     name: String,
-    about: String,
+    /// Of the last time that it came up.
+    about: Mutex<String>,
     begun: Instant,
     state: StateCell,
     /// Requests that wait for the lock.
@@ -115,7 +116,7 @@ impl Served {
             geometry,
             shape,
             name,
-            about,
+            about: Mutex::new(about),
             begun: Instant::now(),
             state: StateCell::new(State::Serving),
             waiting: AtomicU32::new(0),
@@ -151,9 +152,9 @@ impl Served {
         &self.name
     }
 
-    /// Its description, in one line.
-    pub fn about(&self) -> &str {
-        &self.about
+    /// Its description, and how it mounted last, in one line.
+    pub fn about(&self) -> String {
+        self.about.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Records every request from now on.
@@ -176,6 +177,21 @@ impl Served {
             locked.counts.read(buf.len() as u64);
             locked.disk.read(offset, buf, at)
         })
+    }
+
+    /// Says which bytes are mapped; see [`Device::extents`]. No data are asked for, so it is not recorded.
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn extents(
+        &self,
+        from: &Connection,
+        offset: u64,
+        length: u64,
+        only_first: bool,
+        found: &mut dyn FnMut(Extent),
+    ) -> Result<(), DeviceError> {
+        self.request(from, |locked, at| locked.disk.extents(offset, length, only_first, at, found))
     }
 
     /// Writes; see [`Device::write`].
@@ -264,9 +280,12 @@ impl Served {
         let flash = locked.disk.flash();
         let (host, all) = (flash.of(Purpose::Host).programs, flash.total());
         format!(
-            "{state}; {requests} requests; power on {} times, since then {} programs, {host} of them pages of the host, \
-             and {} erases",
-            locked.life, all.programs, all.erases
+            "{state}; {requests} requests; {} {} since the server's start; since the last one {} programs, {host} of \
+             them pages of the host, and {} erases",
+            locked.life,
+            if locked.life == 1 { "power-on" } else { "power-ons" },
+            all.programs,
+            all.erases
         )
     }
 
@@ -282,7 +301,8 @@ impl Served {
         drop(locked);
         let OfDrive { flash, counters, gecko } = drive;
         let (since, in_progress) = (self.begun.elapsed(), self.in_progress());
-        Look { since, state: self.state(), power_ons, requests, in_progress, flash, counters, gecko }
+        let about = self.about();
+        Look { about, since, state: self.state(), power_ons, requests, in_progress, flash, counters, gecko }
     }
 
     /// Looks at all blocks. The lock is held for some of them at a time, so events in between are seen of some and not
@@ -446,6 +466,7 @@ impl Served {
         match locked.disk.power_on() {
             Ok((ready, about)) => {
                 self.host.log(&format!("{off} and the drive mounted again: {about}"));
+                *self.about.lock().unwrap_or_else(PoisonError::into_inner) = about;
                 locked.clock = Clock::new(ready, locked.clock.scale);
                 locked.arm_next();
                 self.state.set(State::Serving);

@@ -20,7 +20,7 @@ const CRC_AT: usize = HEADER_BYTES - 4;
 /// | --- | --- |
 /// | 0–7 | `PHELSIMG` |
 /// | 8–11 | version of the format, 1 |
-/// | 12–15 | 1 if the image was closed in good order |
+/// | 12–15 | 1 if the image was closed cleanly |
 /// | 16–23 | sequence: the copy with the larger one counts; its lowest bit says which copy it is |
 /// | 24–31 | `synced`: every operation up to this number is whole and on disk |
 /// | 32–35 | session: how often the image was opened to be written |

@@ -57,7 +57,7 @@ pub(super) struct BlockState {
 pub(super) enum Off {
     /// A fault plan has pulled the plug.
     Plug,
-    /// It was closed in good order.
+    /// It was closed cleanly.
     Closed,
     /// The file cannot be written.
     Failed(ImageError),
@@ -122,7 +122,7 @@ impl<S: Storage> ImageNand<S> {
         self.header.session
     }
 
-    /// The operations that were undone when it was opened; none where it had been closed in good order.
+    /// The operations that were undone when it was opened; none where it had been closed cleanly.
     pub fn rolled_back(&self) -> Option<&RollBack> {
         self.rolled_back.as_ref()
     }
@@ -486,7 +486,7 @@ impl<S: Storage> ImageNand<S> {
         if let Content::Bytes(bytes) = content
             && bytes.len() != geometry.page_bytes() as usize
         {
-            return Err(ProgramError::Length { given: bytes.len(), page: geometry.page_bytes() });
+            return Err(ProgramError::Length { given: bytes.len(), page: geometry.page_bytes() as usize });
         }
         let (block, index) = (geometry.block_of(page), geometry.index_of(page));
         if self.blocks[block.index()].flags & BAD != 0 {

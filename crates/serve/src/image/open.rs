@@ -179,6 +179,7 @@ impl<S: Storage> ImageNand<S> {
                 layout: &layout,
                 pages_per_block: header.geometry.pages_per_block(),
                 synced: header.synced,
+                session: header.session,
                 slots: &mut slots,
                 #[cfg(test)]
                 forgets,

@@ -7,8 +7,9 @@
 use super::layout::Layout;
 use super::record::{PageRecord, RECORD_BYTES, Read, SlotRecord};
 use super::{ImageError, Storage};
+use std::fmt;
 
-/// The findings, and the operations that were undone, when an image was opened that had not been closed in good order.
+/// The findings, and the operations that were undone, when an image was opened that had not been closed cleanly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RollBack {
     /// Operations behind the last durable header that count.
@@ -17,6 +18,18 @@ pub struct RollBack {
     pub undone: u64,
     /// Records that were being written when the process died.
     pub torn_records: u64,
+    /// Pages that were programmed between the last opening and the end, and are still there.
+    pub programs: u64,
+}
+
+impl fmt::Display for RollBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} flash operations since the last count in the file's header, ", self.kept)?;
+        match self.undone {
+            0 => f.write_str("none rolled back"),
+            undone => write!(f, "{} rolled back", undone),
+        }
+    }
 }
 
 /// An operation found in the file.
@@ -37,6 +50,8 @@ pub(super) struct Rolling<'a, S> {
     pub(super) pages_per_block: u32,
     /// Everything up to this number is whole.
     pub(super) synced: u64,
+    /// The one that ended so.
+    pub(super) session: u32,
     /// The records of all slots; those that do not count become blank.
     pub(super) slots: &'a mut [Read<SlotRecord>],
     #[cfg(test)]
@@ -46,11 +61,15 @@ pub(super) struct Rolling<'a, S> {
 impl<S: Storage> Rolling<'_, S> {
     /// Does it, and makes it durable.
     pub(super) fn back(&mut self) -> Result<RollBack, ImageError> {
-        let (found, torn) = self.scan()?;
+        let (found, torn, synced_programs) = self.scan()?;
         let end = self.prefix(&found)?;
         let (kept, undone): (Vec<Found>, Vec<Found>) = found.iter().partition(|found| found.number <= end);
-        let mut report =
-            RollBack { kept: kept.len() as u64, undone: undone.len() as u64, torn_records: torn.len() as u64 };
+        let mut report = RollBack {
+            kept: kept.len() as u64,
+            undone: undone.len() as u64,
+            torn_records: torn.len() as u64,
+            programs: synced_programs + kept.iter().filter(|found| found.page.is_some()).count() as u64,
+        };
         #[cfg(test)]
         if self.forgets.rolling_back {
             return Ok(report);
@@ -75,9 +94,11 @@ impl<S: Storage> Rolling<'_, S> {
         Ok(report)
     }
 
-    /// Every operation behind `synced` that is there, by its number; and records whose checksum does not fit.
-    fn scan(&mut self) -> Result<(Vec<Found>, Vec<Found>), ImageError> {
+    /// Every operation behind `synced` that is there, by its number; records whose checksum does not fit; and how many
+    /// programs of the session are there that were `synced`.
+    fn scan(&mut self) -> Result<(Vec<Found>, Vec<Found>, u64), ImageError> {
         let (mut found, mut torn) = (Vec::new(), Vec::new());
+        let mut synced_programs = 0;
         let mut torn_slots = 0;
         for (slot, record) in (0..).zip(self.slots.iter()) {
             match record {
@@ -108,12 +129,16 @@ impl<S: Storage> Rolling<'_, S> {
                         found.push(Found { number: record.number, slot, page: Some(index) });
                     }
                     Read::Bad => torn.push(Found { number: 0, slot, page: Some(index) }),
-                    Read::Is(_) | Read::Blank => {}
+                    Read::Is(record) => {
+                        let counts = record.number > 0 && record.begun == self.begun(slot);
+                        synced_programs += u64::from(counts && record.session == self.session);
+                    }
+                    Read::Blank => {}
                 }
             }
         }
         found.sort_unstable_by_key(|found| found.number);
-        Ok((found, torn))
+        Ok((found, torn, synced_programs))
     }
 
     /// The number of the last operation that counts: before the first that is missing, or whose data are not there.

@@ -47,7 +47,7 @@ enum Action {
     MarkBad(u32),
     Read(u32),
     Sync,
-    /// The image is closed in good order (or the process dies) and opened again.
+    /// The image is closed cleanly (or the process dies) and opened again.
     Reopen(bool),
     CutProgram(u32, Data, ProgramFault, u64),
     CutErase(u32, EraseFault, u64),

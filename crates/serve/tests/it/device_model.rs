@@ -1,6 +1,6 @@
 //! Random requests of any offset and length against a plain array of bytes, with power cuts between and within them.
 
-use crate::common::{Model, PAGE, device, drive, pattern};
+use crate::common::{Model, PAGE, device, drive, mapped, pattern};
 use phelsuma_nand::Time;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_serve::device::{Cut, Device, DeviceError, MemoryDrive, MemoryFlash, Off, Open};
@@ -11,6 +11,11 @@ enum Step {
     Read {
         offset: usize,
         length: usize,
+    },
+    Extents {
+        offset: usize,
+        length: usize,
+        only_first: bool,
     },
     Write {
         offset: usize,
@@ -54,6 +59,7 @@ fn range() -> impl Strategy<Value = (usize, usize)> {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => range().prop_map(|(offset, length)| Step::Read { offset, length }),
+        2 => (range(), any::<bool>()).prop_map(|((offset, length), only_first)| Step::Extents { offset, length, only_first }),
         8 => (range(), any::<u8>(), any::<bool>())
             .prop_map(|((offset, length), salt, fua)| Step::Write { offset, length, salt, fua }),
         2 => (range(), any::<bool>()).prop_map(|((offset, length), fua)| Step::Trim { offset, length, fua }),
@@ -93,6 +99,18 @@ fn asked(device: &mut Device<MemoryFlash>, model: &mut Model, step: &Step) -> Re
             let mut found = vec![0xaa; length];
             device.read(offset as u64, &mut found, at)?;
             assert!(found == model.bytes[offset..offset + length], "{step:?} gives something else");
+        }
+        Step::Extents { offset, length, only_first } => {
+            let (mut next, mut last) = (offset, None);
+            device.extents(offset as u64, length as u64, only_first, at, &mut |extent| {
+                assert_eq!(extent.offset as usize, next, "{step:?}: extents follow one another");
+                assert_ne!(last.replace(extent.is_mapped), Some(extent.is_mapped), "{step:?}: two that are one");
+                next += extent.length as usize;
+                for page in extent.offset as usize / PAGE..next.div_ceil(PAGE) {
+                    assert_eq!(model.mapped.contains(&page), extent.is_mapped, "{step:?}: page {page}");
+                }
+            })?;
+            assert!(next == offset + length || only_first && next > offset && last.is_some(), "{step:?}: until {next}");
         }
         Step::Write { offset, length, salt, fua } => {
             let data = pattern(salt, offset, length);
@@ -161,12 +179,14 @@ fn live(ftl: &str, steps: &[Step]) {
             assert!(matches!(device.read(0, &mut [0], Time::ZERO), Err(DeviceError::Off(_))), "there is no power");
             device = reopened(&drive, device);
             let found = whole(&mut device);
-            if let Err(what) = model.recovered(&found, unsure.as_ref()) {
+            let mapped = mapped(&mut device);
+            if let Err(what) = model.recovered(&found, mapped, unsure.as_ref()) {
                 panic!("{ftl}, after {step:?}: {what}");
             }
         }
     }
     assert!(whole(&mut device) == model.bytes, "{ftl}: at the end");
+    assert!(mapped(&mut device) == model.mapped, "{ftl}: at the end, other pages are mapped");
 }
 
 fn cases() -> ProptestConfig {

@@ -118,7 +118,7 @@ fn what_is_wrong_with_a_file_is_said_in_a_line() {
     };
     assert!(said(&with(&[(8, 9), (4096 + 8, 9)])).contains("the image has format 9"));
     assert!(said(&with(&[(100, 9), (4096 + 100, 9)])).contains("neither copy"));
-    // The record of a slot, in an image that was closed in good order: the first area behind the marks of bad blocks.
+    // The record of a slot, in an image that was closed cleanly: the first area behind the marks of bad blocks.
     let record = 8192 + 4096 + 9 * 64;
     assert!(said(&with(&[(record + 5, good[record + 5] ^ 1)])).contains("damaged: the record of slot 9"));
     assert!(matches!(ImageNand::open(Path::new("/dev/null"), Durability::Flush), Err(ImageError::NotAnImage)));

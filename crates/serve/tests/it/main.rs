@@ -8,11 +8,13 @@ mod common;
 mod conformance;
 mod device_errors;
 mod device_model;
+mod extents;
 mod files;
 mod garbled;
 mod golden;
 mod host_crash;
 mod image_full;
+mod last_stop;
 mod looks;
 
 use phelsuma_serve::image::{AnyStorage, Storage};

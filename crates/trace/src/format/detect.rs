@@ -120,7 +120,9 @@ enum Reading {
 
 fn by_lines(text: &[u8], reading: Reading) -> Option<Format> {
     let mut best: Option<(u64, Format)> = None;
-    for &format in CANDIDATES {
+    // Four numbers between whatever separators are any trace's.
+    let candidates = CANDIDATES.iter().filter(|format| reading == Reading::Strict || **format != Format::Midas);
+    for &format in candidates {
         let (mut strict, mut lenient) = (parser_of(format)?, Lenient::guessing(parser_of(format)?));
         let (mut matching, mut others) = (0, 0);
         for line in text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii) {

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use crate::samples::{blktrace_record, blktrace2_record, error_of, read_as, request};
+use crate::samples::{blktrace_record, blktrace2_record, error_of, read_as, request, since_earliest};
 use phelsuma_trace::{
     BlkparseEvent, Format, Note, Op, OpenOptions, Request, SkipReason, Skipped, TraceFile, reader_from,
 };
@@ -18,14 +18,14 @@ fn case(name: &str) -> PathBuf {
 /// The format of a file, its requests and what was left out.
 fn read_case(name: &str, options: &OpenOptions) -> (Format, Vec<Request>, Skipped) {
     let mut trace = TraceFile::open(case(name), options).unwrap();
-    let requests = trace.by_ref().map(Result::unwrap).collect();
+    let requests = since_earliest(trace.by_ref().map(Result::unwrap).collect());
     (trace.format(), requests, trace.skipped().clone())
 }
 
 /// The same of a text.
 fn read_text(text: &str, options: &OpenOptions) -> (Format, Vec<Request>, Skipped) {
     let mut trace = reader_from(Cursor::new(text.as_bytes().to_vec()), "t", options).unwrap();
-    let requests = trace.by_ref().map(Result::unwrap).collect();
+    let requests = since_earliest(trace.by_ref().map(Result::unwrap).collect());
     (trace.format(), requests, trace.skipped().clone())
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 use phelsuma_trace::{Compression, OpenOptions, Request, TraceError, TraceFile};
 
-use crate::samples::{error_of, read_as};
+use crate::samples::{error_of, read_as, since_earliest};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name)
@@ -21,7 +21,7 @@ fn plain() -> Vec<u8> {
 }
 
 fn read_file(path: &std::path::Path) -> Result<Vec<Request>, TraceError> {
-    TraceFile::open(path, &OpenOptions::default())?.collect()
+    TraceFile::open(path, &OpenOptions::default())?.collect::<Result<_, _>>().map(since_earliest)
 }
 
 /// The error of a file that is opened by its path, without the folder that it is in.

@@ -57,6 +57,8 @@ impl Drop for Folder {
 /// A server.
 pub(crate) struct Server {
     pub uri: String,
+    /// What it is and how it came up, in one line.
+    pub about: String,
     lines: Receiver<String>,
     child: Child,
     /// What it says on stderr: read as it comes, for a pipe that nobody reads holds its writer up.
@@ -94,10 +96,14 @@ impl Server {
             error
         });
         let begun = Instant::now();
+        let mut about = String::new();
         loop {
             match lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
-                Ok(line) if line.starts_with("nbd") => return Self { uri: line, lines, child, error, folder },
-                Ok(line) => assert!(!line.contains("exceeded its bound"), "{options}: {line}"),
+                Ok(line) if line.starts_with("nbd") => return Self { uri: line, about, lines, child, error, folder },
+                Ok(line) => {
+                    assert!(!line.contains("exceeded its bound"), "{options}: {line}");
+                    about = line;
+                }
                 Err(_) => {
                     let _ = child.kill();
                     panic!("{options}: it does not serve: {}", error.join().unwrap());

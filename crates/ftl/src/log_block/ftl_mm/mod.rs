@@ -192,6 +192,27 @@ impl<N: Nand> Ftl<N> for FtlMm {
         Ok(done)
     }
 
+    fn find_mapped(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+        found: &mut dyn FnMut(LogicalPage, bool),
+    ) -> Result<Time, FtlError> {
+        self.shape.check_range(first, pages)?;
+        let mut done = at;
+        for index in 0..pages {
+            let key = LogicalPage(first.0 + index);
+            let (channel, own) = self.split(key.0);
+            let mut named = |_: LogicalPage, is_mapped: bool| found(key, is_mapped);
+            let instance = &mut self.channels[channel];
+            let mut flash = instance.lane.on(nand);
+            done = done.max(instance.on().find_mapped(&mut flash, own, 1, at, &mut named)?);
+        }
+        Ok(done)
+    }
+
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
         self.shape.check_range(first, pages)?;
         if self.phase.is_read_only() {

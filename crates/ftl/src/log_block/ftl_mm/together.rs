@@ -112,6 +112,7 @@ mod tests {
             last_pages: 2,
             last_pages_bad: 1,
             lost_entries: 3,
+            battery_saved: None,
         };
         let first = RecoveryReport { steps: vec![step("description", 2, 5)], done: Time(5), ..Default::default() };
         let all = reports(first, vec![report(10, [7, 1]), report(20, [6, 4]), report(30, [5, 1])]);

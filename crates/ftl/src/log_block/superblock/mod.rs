@@ -106,6 +106,17 @@ impl<N: Nand> Ftl<N> for Superblocks {
         host_read::read(self, nand, (first, pages), cause, at, sink)
     }
 
+    fn find_mapped(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+        found: &mut dyn FnMut(LogicalPage, bool),
+    ) -> Result<Time, FtlError> {
+        host_read::find_mapped(self, nand, (first, pages), at, found)
+    }
+
     /// Trimmed pages are on flash when this returns: a map page for each superblock that has any.
     fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
         self.shape.check_range(first, pages)?;

@@ -58,6 +58,8 @@ pub(crate) struct Plug {
     pub(crate) spoiled_data: BTreeSet<Page>,
     /// So many programs on battery fail from now on, and their blocks are bad.
     pub(crate) failing_on_battery: u32,
+    /// Whether it keeps the bytes of every page, as a driver of real chips does: what is programmed as a tag reads as bytes.
+    pub(crate) keeps_bytes: bool,
     /// Of each program its seq, when it may start, and when it is done; where that is to be noted.
     pub(crate) programs: Option<Vec<(u64, Time, Time)>>,
 }
@@ -95,6 +97,7 @@ impl Plug {
             spoiled: BTreeSet::new(),
             spoiled_data: BTreeSet::new(),
             failing_on_battery: 0,
+            keeps_bytes: false,
             programs: None,
         }
     }
@@ -132,6 +135,7 @@ impl Plug {
         assert!(self.flight.is_empty() && self.cut_at.is_none());
         let mut fork = Self::new(self.seen.clone(), seed);
         (fork.overlap, fork.operations_max) = (self.overlap, self.operations_max);
+        fork.keeps_bytes = self.keeps_bytes;
         (fork.program_faults, fork.erase_faults) = (self.program_faults.clone(), self.erase_faults.clone());
         fork.spoiled = self.spoiled.clone();
         fork.spoiled_data = self.spoiled_data.clone();
@@ -296,6 +300,15 @@ impl Nand for Plug {
             self.seen.break_at_program(block);
             self.certain.break_at_program(block);
         }
+        let mut bytes = Vec::new();
+        let content = match content {
+            Content::Hollow(_) if self.keeps_bytes => {
+                bytes.resize(self.geometry().page_bytes() as usize, 0);
+                content.copy_to(&mut bytes);
+                Content::Bytes(&bytes)
+            }
+            content => content,
+        };
         let result = self.seen.program(page, content, spare, op);
         if let Err(error) = &result
             && !matches!(error, ProgramError::Failed(_))

@@ -186,6 +186,7 @@ pub(crate) fn recover<V: SavedStore, N: Nand>(
     let mut drive = BatteryDrive { ftl: &mut ftl, nand: &mut *described.nand, steps: &mut described.steps };
     if let Some(scratch) = drive.restore(&described.usable) {
         drive.hear_news()?;
+        described.steps.report.battery_saved = Some(true);
         return Ok(ftl.mounted(described.steps, scratch));
     }
     // Its writes from here on are no copies of suspect pages, and bear no label.
@@ -194,6 +195,7 @@ pub(crate) fn recover<V: SavedStore, N: Nand>(
     let usable = core::mem::take(&mut described.usable);
     let mut drive = BatteryDrive { ftl: &mut ftl, nand: &mut *described.nand, steps: &mut described.steps };
     let scratch = drive.read_translation_pages(usable)?;
+    described.steps.report.battery_saved = Some(false);
     Ok(ftl.mounted(described.steps, scratch))
 }
 
