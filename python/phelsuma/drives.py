@@ -84,7 +84,11 @@ class Histogram(NamedTuple):
     counts: NDArray[np.uint64]
 
 
-_OF_INPUTS = ("workload", "trace", "format", "time_unit", "sector", "fold", "warmup", "passes", "loops", "cut_at_end")
+_OF_INPUTS = (
+    *("workload", "trace", "format", "time_unit", "sector", "columns", "separator", "skip_lines", "ops", "sort"),
+    *("only_device", "first", "span", "addresses", "drop_trims", "strict", "fold", "warmup", "passes", "loops"),
+    "cut_at_end",
+)
 """Options of a run that are about its input. A `Drive` has no input."""
 
 

@@ -71,6 +71,28 @@ class Options(TypedDict, total=False):
     """Unit of the trace's times: s, ms, us, 100ns (or filetime), ns or ps."""
     sector: int | str | None
     """Size of the trace's sectors, where the format's own is not right."""
+    columns: str | None
+    """What each column of the trace is, such as time:us,device,op,lba:512,size:512, or a file that says so."""
+    separator: str | None
+    """What separates the columns: a character, tab or blank [default: as the lines show]."""
+    skip_lines: int | None
+    """Lines before the first record."""
+    ops: str | None
+    """Names of operations, such as read=0|R,write=1,skip=2 [default: the usual words]."""
+    sort: bool | None
+    """Sort the trace's requests by time."""
+    only_device: int | None
+    """Only requests of this device."""
+    first: int | None
+    """Only the first requests."""
+    span: str | None
+    """Only requests from one second to another after the first request, such as 0..3600."""
+    addresses: str | None
+    """Only requests that begin from one byte to before another, such as 0..10GiB."""
+    drop_trims: bool | None
+    """Leave trims out."""
+    strict: bool | None
+    """Fail where the trace's reader has a warning."""
 
 
 def words(options: Mapping[str, Any]) -> List[str]:
@@ -128,11 +150,10 @@ def with_input(
         requests = trace.shared()
     elif isinstance(trace, Trace):
         given["trace"] = str(trace.path)
-        given.setdefault("format", trace.format)
-        if trace.time_unit is not None:
-            given.setdefault("time_unit", trace.time_unit)
-        if trace.sector is not None:
-            given.setdefault("sector", trace.sector)
+        if trace.given.get("columns") is None:
+            given.setdefault("format", trace.format)
+        for name, value in trace.given.items():
+            given.setdefault(name, value)
     elif isinstance(trace, (str, PathLike)):
         given["trace"] = trace
     elif trace is not None:

@@ -233,6 +233,50 @@ class Channels:
 
 
 @dataclass(frozen=True)
+class FileRead:
+    """A file of a trace, as it was read."""
+
+    file: str
+    format: str
+    format_guessed: bool
+    time_unit: str
+    time_unit_guessed: bool
+
+
+@dataclass(frozen=True)
+class InputRead:
+    """What one pass over a trace read."""
+
+    files: List[FileRead]
+    records: int
+    requests: int
+    left_out: Dict[str, int]
+    split: int
+    back_in_time: int
+    sorted: bool
+    devices: int
+    duration_ns: int
+    warnings: List[str]
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A line below the table of a comparison."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The verdict of the comparison that a result is part of."""
+
+    outcome: str
+    verdict: str
+    caveats: List[Caveat]
+
+
+@dataclass(frozen=True)
 class RecoveryStep:
     """One step of a recovery."""
 
@@ -307,6 +351,10 @@ class Result:
     victim_choices: Optional[VictimChoices] = None
     channels: Optional[Channels] = None
     distributions: Optional[Distributions] = None
+    input: Optional[InputRead] = None
+    loops: Optional[int] = None
+    backlog_seconds: Optional[float] = None
+    comparison: Optional[Comparison] = None
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -328,6 +376,7 @@ class Result:
         recovery = value["recovery"]
         found = value.get("distributions")
         channels = value.get("channels")
+        read, compared = value.get("input"), value.get("comparison")
         return _fields(
             cls,
             value,
@@ -357,6 +406,12 @@ class Result:
                 found["first_invalidations"],
                 found.get("extent_pages_mean"),
             ),
+            input=None
+            if read is None
+            else _fields(InputRead, read, files=[_fields(FileRead, file) for file in read["files"]]),
+            comparison=None
+            if compared is None
+            else _fields(Comparison, compared, caveats=[_fields(Caveat, caveat) for caveat in compared["caveats"]]),
             raw=value,
         )
 

@@ -183,10 +183,10 @@ def _plain(configuration: Configuration) -> Dict[str, Any]:
     if isinstance(trace, Requests):
         raise TypeError("a sweep takes traces from files; Requests are for run and compare")
     if isinstance(trace, Trace):
-        plain.setdefault("format", trace.format)
-        plain.setdefault("time_unit", trace.time_unit)
-        if trace.sector is not None:
-            plain.setdefault("sector", trace.sector)
+        if trace.given.get("columns") is None:
+            plain.setdefault("format", trace.format)
+        for name, value in trace.given.items():
+            plain.setdefault(name, value)
         plain["trace"] = os.fspath(trace.path)
     elif isinstance(trace, os.PathLike):
         plain["trace"] = os.fspath(trace)

@@ -145,8 +145,8 @@ class Trace:
     path: Path
     format: str
     """The format, given or detected."""
-    time_unit: Optional[str]
-    sector: Union[int, str, None]
+    given: Mapping[str, Any]
+    """The options with which it was opened."""
     _opened: _engine.Trace
 
     @classmethod
@@ -157,14 +157,42 @@ class Trace:
         format: Optional[str] = None,
         time_unit: Optional[str] = None,
         sector: Union[int, str, None] = None,
+        columns: Optional[str] = None,
+        separator: Optional[str] = None,
+        skip_lines: Optional[int] = None,
+        ops: Optional[str] = None,
+        sort: bool = False,
+        only_device: Optional[int] = None,
+        first: Optional[int] = None,
+        span: Optional[str] = None,
+        addresses: Optional[str] = None,
+        drop_trims: bool = False,
+        strict: bool = False,
     ) -> Trace:
-        """Opens a trace and detects its format.
+        """Opens a trace and detects its format. The options are those of `Options`.
 
         Raises:
             InputError: the file cannot be read, or its format is unknown.
         """
-        trace = _engine.Trace(fspath(path), words({"format": format, "time_unit": time_unit, "sector": sector}))
-        return cls(Path(path), trace.format(), time_unit, sector, trace)
+        options = {
+            "format": format,
+            "time_unit": time_unit,
+            "sector": sector,
+            "columns": columns,
+            "separator": separator,
+            "skip_lines": skip_lines,
+            "ops": ops,
+            "sort": sort,
+            "only_device": only_device,
+            "first": first,
+            "span": span,
+            "addresses": addresses,
+            "drop_trims": drop_trims,
+            "strict": strict,
+        }
+        given = {name: value for name, value in options.items() if value is not None and value is not False}
+        trace = _engine.Trace(fspath(path), words(given))
+        return cls(Path(path), trace.format(), given, trace)
 
     def info(self, page: Union[int, str] = "4KiB") -> Dict[str, Any]:
         """A summary of the trace: `phelsuma.trace-info/1` (docs/JSON.md)."""
@@ -172,9 +200,10 @@ class Trace:
         return value
 
     def requests(self, most: Optional[int] = None) -> Requests:
-        """The requests of the trace, or the first `most` of them, as columns."""
+        """The requests of the trace, or the first `most` of them, as columns. Times are since the earliest of these."""
         _at_most(most)
         time_ns, device, op, offset_bytes, size_bytes = self._opened.requests(most)
+        time_ns = time_ns - time_ns.min() if len(time_ns) else time_ns
         return Requests(op, offset_bytes, size_bytes, time_ns, device, name=self.path.name)
 
 

@@ -42,7 +42,8 @@ pub(crate) fn of(results: &[RunResult], configs: &[RunConfig], geometry: &Geomet
     });
     let (changed, others): (Vec<_>, Vec<_>) = of_each.partition(|(kind, _)| *kind == CHANGED);
     let not_set = not_set.iter().map(|text| ("not_set", Some(text.clone())));
-    let all = of_all.into_iter().chain(others).chain(changed).chain(not_set);
+    let reader = first.input.iter().flat_map(remarks::warnings).map(|text| ("reader", Some(text)));
+    let all = reader.chain(of_all).chain(others).chain(changed).chain(not_set);
     all.filter_map(|(kind, text)| Some(Caveat { kind, text: text? })).collect()
 }
 

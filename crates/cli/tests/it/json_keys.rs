@@ -12,12 +12,13 @@ use std::collections::BTreeSet;
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/JSON.md");
 
 /// Objects whose keys are names of things, and what the document writes for those.
-const NAMED: [(&str, &str); 9] = [
+const NAMED: [(&str, &str); 10] = [
     ("flash", "PURPOSE"),
     ("ram_bytes.papers", "STRUCTURE"),
     ("ram_bytes.all", "STRUCTURE"),
     ("counters", "NAME"),
     ("skipped", "REASON"),
+    ("input.left_out", "NAME"),
     ("results[].settings", "KEY"),
     ("claims[].runs", "RUN"),
     ("figures", "FIGURE"),
@@ -80,11 +81,16 @@ fn check(schema: &str, printed: &[Value]) {
 fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let trace = tiny_trace("keys.csv");
     let trace = trace.display();
+    // A comment and a step back, so that the reader has something to report.
+    let commented =
+        b"# made up\ntime_us,device,op,offset_bytes,size_bytes\n0,0,read,0,512\n2,0,write,0,512\n1,0,write,0,512\n";
+    let commented = crate::common::file("keys-info.csv", commented);
+    let commented = commented.display();
     let shape = "--capacity 64MiB --pages-per-block 32";
     let run =
         json(&format!("run --ftl page --workload mixed:read=20:uniform {shape} --interval 4000 --cut-at-end --json"));
     let observed = json(&format!("run --ftl mu-ftl --workload uniform {shape} --distributions --json"));
-    let of_trace = json(&format!("run --ftl page --trace {trace} --json"));
+    let of_trace = json(&format!("run --ftl page --trace {commented} --json"));
     let paged = json(&format!("run --ftl dftl --set wear=levelling --workload uniform {shape} --json"));
     let cut = json(&format!("run --ftl dftl-timeout --workload uniform {shape} --cut-at-end --json"));
     let open = json(&format!("run --ftl page --trace {trace} --open-loop --json"));
@@ -141,12 +147,9 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
         "phelsuma.limits/1",
         &[json("limits --ratio 0.7 --hot 80/20 --json"), json("limits --ratio 0.7 --gecko 2TiB --json")],
     );
-    let commented =
-        b"# made up\ntime_us,device,op,offset_bytes,size_bytes\n0,0,read,0,512\n1,0,write,0,512\n2,0,write,0,512\n";
-    let commented = crate::common::file("keys-info.csv", commented);
-    check("phelsuma.trace-info/1", &[json(&format!("trace info {} --json", commented.display()))]);
+    check("phelsuma.trace-info/1", &[json(&format!("trace info {commented} --json"))]);
     let out = crate::common::file("keys-out.csv", b"");
-    check("phelsuma.trace-written/1", &[json(&format!("trace convert {trace} {} --to csv --json", out.display()))]);
+    check("phelsuma.trace-written/1", &[json(&format!("trace convert {commented} {} --to csv --json", out.display()))]);
     check("phelsuma.list/1", &[json("list --json")]);
     images();
     served();
