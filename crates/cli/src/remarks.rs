@@ -4,7 +4,7 @@ use crate::table::number;
 use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
 use phelsuma_options::count;
-use phelsuma_trace::{InputReport, Workload};
+use phelsuma_trace::{InputReport, SkipReason, Workload};
 
 /// The name of an FTL in a table: what is told what no real FTL knows is marked.
 pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
@@ -18,7 +18,39 @@ pub(crate) const ABOUT_ORACLES: &str =
 
 /// What was read of a trace, as a line; none of a workload.
 pub(crate) fn read(result: &RunResult) -> Option<String> {
-    result.input.as_ref().map(|input| format!("read: {input}"))
+    result.input.as_ref().map(read_of)
+}
+
+/// The same of a trace that is not run.
+pub(crate) fn read_of(input: &InputReport) -> String {
+    let guessed = |guessed: bool| if guessed { " (guessed)" } else { "" };
+    let mut parts = Vec::new();
+    if let [first, others @ ..] = input.files.as_slice() {
+        if !others.is_empty() {
+            parts.push(format!("{} files", others.len() + 1));
+        }
+        parts.push(format!("{}{}", first.format, guessed(first.format_guessed)));
+        parts.push(format!("times in {}{}", first.time_unit, guessed(first.time_unit_guessed)));
+    }
+    parts.push(format!("{} requests", count(input.requests)));
+    if input.records != input.requests {
+        parts.push(format!("of {} records", count(input.records)));
+    }
+    if input.devices != 1 {
+        parts.push(format!("{} devices", count(input.devices)));
+    }
+    parts.push(format!("{:.3} s", input.duration_ns as f64 / 1e9));
+    if input.sorted {
+        parts.push(format!("sorted: {} were back in time", count(input.back_in_time)));
+    }
+    // Comments and the like are no requests.
+    let is_text = |reason| matches!(reason, SkipReason::Comment | SkipReason::BlankLine | SkipReason::Heading);
+    let left_out = input.left_out.iter().filter(|(reason, _)| !is_text(*reason));
+    let left_out: Vec<String> = left_out.map(|(reason, times)| format!("{reason}: {}", count(times))).collect();
+    if !left_out.is_empty() {
+        parts.push(format!("left out: {}", left_out.join(", ")));
+    }
+    format!("read: {}", parts.join(", ").replace(" requests, of ", " requests of "))
 }
 
 /// What a trace's reader doubts, as lines.

@@ -5,9 +5,9 @@ use crate::config::{Arrival, RunError};
 use crate::distributions::{Watch, extent_pages_mean};
 use crate::fit::does_not_fit;
 use crate::holdings::{Differences, Holdings};
-use crate::knowledge::Told;
 use crate::latency::LatencyHistogram;
 use crate::result::{Distributions, HostCounts, Latencies};
+use crate::told::Told;
 use phelsuma_ftl::{
     Config, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, Step, WriteRequest, format, recover,
 };

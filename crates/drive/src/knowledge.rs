@@ -11,7 +11,8 @@
 
 use crate::config::{Input, RunConfig, RunError, input_error};
 use crate::requests::{fill_requests, open_trace, workload_targets};
-use phelsuma_ftl::{Hint, Knowledge};
+use crate::told::{Lifetimes, Told};
+use phelsuma_ftl::Knowledge;
 use phelsuma_trace::{Op, PageRequest, Source};
 
 /// The most pages written in a run whose future is known: 1 GiB of lifetimes.
@@ -19,40 +20,6 @@ const WRITES_MAX: usize = 1 << 28;
 
 /// Logical capacities that a workload is known for after the end of a run.
 const BEYOND: u64 = 8;
-
-/// The hints that a drive gives its FTL.
-pub(crate) enum Told {
-    /// By logical page.
-    Classes(Vec<u8>),
-    /// By write.
-    Deaths(Lifetimes),
-}
-
-impl Told {
-    /// The hint for the host's next write of a page, which is `page`.
-    pub(crate) fn next(&mut self, page: u32) -> Hint {
-        match self {
-            Self::Classes(classes) => classes.get(page as usize).map_or(Hint::None, |class| Hint::Class(*class)),
-            Self::Deaths(lifetimes) => lifetimes.next(),
-        }
-    }
-}
-
-/// How long each page written lives, in pages written.
-#[derive(Default)]
-pub(crate) struct Lifetimes {
-    /// By write; 0 where the page stays.
-    of_writes: Vec<u32>,
-    told: usize,
-}
-
-impl Lifetimes {
-    fn next(&mut self) -> Hint {
-        let lifetime = self.of_writes.get(self.told).copied().unwrap_or(0);
-        self.told += 1;
-        if lifetime == 0 { Hint::NEVER } else { Hint::Death(lifetime.into()) }
-    }
-}
 
 /// Goes through the future.
 struct Foresight {
@@ -193,6 +160,7 @@ fn classes_by_writes(writes: &[u32], classes: u8) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use phelsuma_ftl::Hint;
 
     fn request(op: Op, first: u64, pages: u32) -> PageRequest {
         PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false }

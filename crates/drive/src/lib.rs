@@ -21,6 +21,7 @@ mod requests;
 mod result;
 mod run;
 mod session;
+mod told;
 
 pub use bytes::show_bytes;
 pub use capacity::{CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, settle_capacity};

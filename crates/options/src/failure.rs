@@ -92,7 +92,7 @@ macro_rules! input_errors {
 
 input_errors!(GeometryError, TraceError, WorkloadError);
 
-/// Where a name is not known, the one that is most like it comes before all that there are.
+/// Where a name is not known, the one that is most like it is enough.
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let text = error.to_string();
@@ -104,10 +104,16 @@ impl From<ConfigError> for Failure {
             _ => None,
         };
         Self::Input(match like {
-            Some(like) => text.replacen("; known are", &format!("; '{like}' is most like it; known are"), 1),
+            Some(like) => hinted(&text, &format!("'{like}' is most like it")),
             None => text,
         })
     }
+}
+
+/// A hint instead of every known name.
+fn hinted(text: &str, hint: &str) -> String {
+    let unknown = text.split("; known are").next().unwrap_or(text);
+    format!("{unknown}; {hint}, and `phelsuma list` shows all")
 }
 
 /// The preset called `name`.
@@ -116,9 +122,7 @@ impl From<ConfigError> for Failure {
 /// There is none. What is the name of a part is said to be one, with an FTL that has it.
 pub(crate) fn named(name: &str) -> Outcome<&'static Preset> {
     Preset::named(name).map_err(|error| match (of_a_part(name), Failure::from(error)) {
-        (Some(hint), Failure::Input(text)) => {
-            Failure::Input(text.replacen("; known are", &format!("; {hint}; known are"), 1))
-        }
+        (Some(hint), Failure::Input(text)) => Failure::Input(hinted(&text, &hint)),
         (_, failure) => failure,
     })
 }
@@ -158,7 +162,7 @@ mod tests {
     fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
         let said = |name| Failure::from(Preset::named(name).err().unwrap());
         let Failure::Input(text) = said("dual-greed") else { panic!() };
-        assert!(text.starts_with("unknown FTL 'dual-greed'; 'dual-greedy' is most like it; known are"), "{text}");
+        assert_eq!(text, "unknown FTL 'dual-greed'; 'dual-greedy' is most like it, and `phelsuma list` shows all");
         let Failure::Input(text) = said("nonsense") else { panic!() };
         assert!(text.starts_with("unknown FTL 'nonsense'; known are"), "{text}");
     }
@@ -170,9 +174,13 @@ mod tests {
             _ => panic!("{name}"),
         };
         let text = said("greedy");
-        assert!(text.starts_with("unknown FTL 'greedy'; greedy is a victim, FTL 'page' has it; known are"), "{text}");
-        assert!(said("host-gc").contains("; host-gc is a placement, FTL 'pl-greedy' has it; "), "{}", said("host-gc"));
-        assert!(said("sampled").contains("; sampled is a victim, --set victim=sampled; "), "{}", said("sampled"));
+        assert_eq!(text, "unknown FTL 'greedy'; greedy is a victim, FTL 'page' has it, and `phelsuma list` shows all");
+        assert!(
+            said("host-gc").contains("; host-gc is a placement, FTL 'pl-greedy' has it, and"),
+            "{}",
+            said("host-gc")
+        );
+        assert!(said("sampled").contains("; sampled is a victim, --set victim=sampled, and"), "{}", said("sampled"));
         assert!(!said("nonsense").contains(" is a "));
     }
 

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use crate::TraceError;
-use crate::format::{Record, Records};
-use crate::noted::{Note, Noted};
-use crate::reader::{END_BYTES_MAX, SPLIT_BYTES_MAX};
+use crate::bounds::{END_BYTES_MAX, SPLIT_BYTES_MAX};
+use crate::noted::{Note, Noted, Records};
+use crate::record::Record;
 use crate::request::Op;
 use crate::skipped::SkipReason;
 

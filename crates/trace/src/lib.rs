@@ -39,6 +39,7 @@
 // Nothing may panic on its input.
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::string_slice))]
 
+mod bounds;
 mod doubts;
 mod error;
 mod filter;
@@ -50,6 +51,7 @@ mod noted;
 mod number;
 mod output;
 mod reader;
+mod record;
 mod report;
 mod request;
 mod skipped;
@@ -63,6 +65,7 @@ pub mod histogram;
 pub mod info;
 pub mod workload;
 
+pub use bounds::{END_BYTES_MAX, SECTOR_BYTES_MAX, SIZE_BYTES_MAX, SPLIT_BYTES_MAX};
 pub use error::TraceError;
 pub use filter::Filters;
 pub use fold::{DropReason, Fold, FoldCounts, Footprint, PageSource};
@@ -73,9 +76,7 @@ pub use info::{InfoOptions, TraceInfo, WorkloadExtent};
 pub use memory::{Columns, Requests, TraceOrigin};
 pub use noted::Note;
 pub use output::{Compressed, Compression};
-pub use reader::{
-    END_BYTES_MAX, OpenOptions, SECTOR_BYTES_MAX, SIZE_BYTES_MAX, SPLIT_BYTES_MAX, TraceFile, reader_from,
-};
+pub use reader::{OpenOptions, TraceFile, reader_from};
 pub use report::{FileRead, InputReport};
 pub use request::{Op, PageRequest, Request, Source};
 pub use skipped::{SkipReason, Skipped};

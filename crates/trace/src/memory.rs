@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::TraceError;
+use crate::bounds::SIZE_BYTES_MAX;
 use crate::filter::unusable;
-use crate::format::{Format, Record, Records, TimeUnit};
+use crate::format::{Format, TimeUnit};
 use crate::input::printable;
-use crate::noted::Noted;
-use crate::reader::{OpenOptions, SIZE_BYTES_MAX, TraceFile};
+use crate::noted::{Noted, Records};
+use crate::reader::{OpenOptions, TraceFile};
+use crate::record::Record;
 use crate::report::FileRead;
 use crate::request::Op;
 

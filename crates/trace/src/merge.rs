@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::TraceError;
-use crate::format::{Record, Records};
-use crate::noted::{Note, Noted};
+use crate::noted::{Note, Noted, Records};
+use crate::record::Record;
 
 /// Streams merged by time. Each keeps its own order; at the same time the stream given first comes first.
 pub(crate) struct ByTime<S> {

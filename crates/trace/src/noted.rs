@@ -7,8 +7,9 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use serde::Serialize;
 
-use crate::format::Record;
-use crate::reader::SIZE_BYTES_MAX;
+use crate::TraceError;
+use crate::bounds::SIZE_BYTES_MAX;
+use crate::record::Record;
 use crate::request::Op;
 use crate::skipped::{SkipReason, Skipped};
 
@@ -17,6 +18,16 @@ const DEVICES_MAX: usize = 1 << 20;
 
 /// So many remarks are kept.
 const REMARKS_MAX: usize = 16;
+
+/// A stream of records in any format.
+pub(crate) trait Records: Send {
+    fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError>;
+
+    /// What is odd about the records so far.
+    fn notes(&self) -> Vec<(Note, u64)> {
+        Vec::new()
+    }
+}
 
 /// Notes on everything that was read so far.
 #[derive(Debug, Default)]

@@ -10,35 +10,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::TraceError;
+use crate::bounds::{SECTOR_BYTES_MAX, SIZE_BYTES_MAX};
 use crate::filter::{Filtered, Filters};
 use crate::format::BlkparseEvent;
 use crate::format::binary::BinaryRecords;
 use crate::format::columns::{ColumnSpec, parser::AnyColumns};
 use crate::format::dialect::Lenient;
-use crate::format::text::{LineParser, TextRecords};
-use crate::format::{self, Format, Record, Records, SECTOR_BYTES, TimeUnit};
+use crate::format::line_parser::LineParser;
+use crate::format::text::TextRecords;
+use crate::format::{self, Format, SECTOR_BYTES, TimeUnit};
 use crate::input::{Input, printable};
 use crate::lines::Lines;
 use crate::merge::Merged;
-use crate::noted::{Note, Noted};
+use crate::noted::{Note, Noted, Records};
+use crate::record::Record;
 use crate::report::{FileRead, InputReport};
 use crate::request::{Op, Request};
 use crate::skipped::{SkipReason, Skipped};
 use crate::sort::Sorted;
 use crate::{doubts, input};
 
-/// Every range must end at or below this byte (2^63).
-pub const END_BYTES_MAX: u64 = 1 << 63;
-/// No read or write that comes out is larger (1 GiB). A trim may be: whole drives are discarded at once.
-pub const SIZE_BYTES_MAX: u64 = 1 << 30;
-/// A read or write up to this size (1 TiB) comes out in pieces; over it, it is taken for a recorder's error.
-pub const SPLIT_BYTES_MAX: u64 = 1 << 40;
-
 /// So many files are merged at the most.
 const FILES_MAX: usize = 512;
-
-/// No sector may be larger (1 MiB).
-pub const SECTOR_BYTES_MAX: u32 = 1 << 20;
 
 /// What the file does not say, or says wrongly; and what of it is asked for.
 #[derive(Debug, Clone, Default)]

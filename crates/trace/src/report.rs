@@ -1,7 +1,5 @@
 //! What was read of a trace, for the person who has to believe the figures that come of it.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use crate::format::{Format, TimeUnit};
@@ -45,31 +43,4 @@ pub struct InputReport {
     pub duration_ns: u64,
     /// What a person should look at, one sentence each. Empty where nothing is in doubt.
     pub warnings: Vec<String>,
-}
-
-impl fmt::Display for InputReport {
-    /// One line, without the warnings.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let guessed = |guessed: bool| if guessed { " (guessed)" } else { "" };
-        match self.files.as_slice() {
-            [one] => write!(f, "{}", one.file)?,
-            [first, ..] => write!(f, "{} and {} more files", first.file, self.files.len() - 1)?,
-            [] => {}
-        }
-        if let Some(one) = self.files.first() {
-            let (format, unit) = (guessed(one.format_guessed), guessed(one.time_unit_guessed));
-            write!(f, ": {}{format}, times in {}{unit}", one.format, one.time_unit)?;
-        }
-        let InputReport { records, requests, devices, .. } = self;
-        write!(f, "; {requests} requests of {records} records")?;
-        if *devices != 1 {
-            write!(f, ", {devices} devices")?;
-        }
-        write!(f, ", {:.3} s", self.duration_ns as f64 / 1e9)?;
-        if self.back_in_time > 0 {
-            let sorted = if self.sorted { ", sorted" } else { "" };
-            write!(f, ", {} steps back in time{sorted}", self.back_in_time)?;
-        }
-        Ok(())
-    }
 }

@@ -8,9 +8,9 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::sync::Arc;
 
 use crate::TraceError;
-use crate::format::{Record, Records};
 use crate::merge::ByTime;
-use crate::noted::{Note, Noted};
+use crate::noted::{Note, Noted, Records};
+use crate::record::Record;
 use crate::request::Op;
 
 /// Records of a chunk: 40 MiB.

@@ -78,7 +78,7 @@ impl<'a> OutFile<'a> {
     ) -> Outcome {
         if self.is_stdout() {
             let (written, input) = write(&mut BufWriter::new(stdout().lock()))?;
-            input.iter().for_each(say);
+            input.iter().flat_map(said_of).for_each(|line| output::remark(&line));
             if written.dropped > 0 {
                 output::remark(&format!("left out: {} requests that {format} cannot express", written.dropped));
             }
@@ -102,19 +102,19 @@ impl<'a> OutFile<'a> {
             let said = Said { file: self.path.to_string_lossy(), format, written, input };
             return output::json(&WithSchema { schema: "phelsuma.trace-written/1", value: said });
         }
-        input.iter().for_each(say);
+        let said: String = input.iter().flat_map(said_of).map(|line| line + "\n").collect();
         let left_out = match written.dropped {
             0 => String::new(),
             n => format!("; left out: {} that {format} cannot express", count(n)),
         };
-        output::print(&format!("{}: {} requests ({format}){left_out}\n", self.path.display(), count(written.requests)))
+        let file = self.path.display();
+        output::print(&format!("{said}{file}: {} requests ({format}){left_out}\n", count(written.requests)))
     }
 }
 
 /// What was read, beside what is written.
-fn say(input: &InputReport) {
-    output::remark(&format!("read: {input}"));
-    remarks::warnings(input).iter().for_each(|warning| output::remark(warning));
+fn said_of(input: &InputReport) -> Vec<String> {
+    std::iter::once(remarks::read_of(input)).chain(remarks::warnings(input)).collect()
 }
 
 /// Writes the trace through a compressor, to its end.

@@ -201,5 +201,5 @@ fn a_caveat_is_one_line() {
 #[test]
 fn a_part_is_no_ftl_and_an_ftl_has_it() {
     let said = refused_with(2, &words("compare --ftl greedy,fifo --workload uniform"));
-    assert!(said.contains("unknown FTL 'greedy'; greedy is a victim, FTL 'page' has it; known are"), "{said}");
+    assert!(said.contains("unknown FTL 'greedy'; greedy is a victim, FTL 'page' has it, and"), "{said}");
 }

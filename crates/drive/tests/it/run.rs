@@ -236,7 +236,7 @@ fn a_trace_beyond_simulated_time_is_refused_where_time_counts() {
     config.arrival = Arrival::Timestamps;
     let error = run(&config, &|_| true).unwrap_err();
     let RunError::Input(text) = &error else { panic!("{error:?}") };
-    assert!(text.contains("late.csv: request 2 arrives 18446744073709551000 ns"), "{text}");
+    assert!(text.contains("late.csv: the last request arrives 18446744073709551000 ns"), "{text}");
     // Loops add up.
     let far = "0,0,write,0,4096\n4000000000000000,0,write,0,4096\n";
     for (loops, right) in [(1, true), (2, false), (u64::MAX, false)] {

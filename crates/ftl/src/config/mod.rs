@@ -35,8 +35,7 @@ use alloc::string::{String, ToString};
 /// An FTL with everything it needs besides the flash. Within a family the composition is that family's parts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config<C = Composition> {
-    /// The name the drive is formatted under, and the only one that it is recovered under: a preset's, or one of your own
-    /// for parts of your own ([`Config::preset`]).
+    /// The name the drive is formatted and recovered under: a preset's ([`Config::preset`]), or your own for your parts.
     pub name: String,
     /// Logical pages that the host sees.
     pub logical_pages: u32,

@@ -1,8 +1,7 @@
 //! Alibaba block traces: `device_id,opcode,offset,length,timestamp`, bytes, microseconds, opcode R or W.
 //! That line may be there as a header, also again where files were joined.
 
-use super::dialect::Separator;
-use super::text::LineParser;
+use super::line_parser::{LineParser, Separator};
 use super::{Item, TimeUnit};
 use crate::format::diskmon::r_or_w;
 use crate::number::{self, Flaw, split_comma};

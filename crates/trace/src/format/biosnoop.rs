@@ -5,8 +5,8 @@
 //! the one in C has the letters that [`super::rwbs`] describes. Names of tasks may hold blanks, so columns
 //! are found from T on. Disks are numbered in order of appearance. bpftrace's biosnoop has no addresses.
 
+use super::line_parser::LineParser;
 use super::names::Names;
-use super::text::LineParser;
 use super::{Item, TimeUnit, rwbs};
 use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;

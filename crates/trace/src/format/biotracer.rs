@@ -4,7 +4,7 @@
 //! The first time column (generated) is the request's time. The file is in order of submission, so it
 //! may go backwards, and the phone's clock may be set while it records.
 
-use super::text::LineParser;
+use super::line_parser::LineParser;
 use super::{Item, TimeUnit};
 use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;

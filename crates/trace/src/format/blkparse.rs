@@ -10,8 +10,8 @@
 //! [`super::rwbs`] says what the letters of the RWBS column mean.
 
 use super::event::{BlkparseEvent, Seen};
+use super::line_parser::LineParser;
 use super::requeues::Requeues;
-use super::text::LineParser;
 use super::{Item, TimeUnit, rwbs};
 use crate::noted::{self, Note};
 use crate::number::{self, Flaw, split_blank};

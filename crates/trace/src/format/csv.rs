@@ -3,8 +3,7 @@
 //! Times are microseconds and may have a fraction; op is read, write, trim or flush. Lines that begin with `#` are
 //! comments and may precede the header. The header may occur again where files were joined.
 
-use super::dialect::Separator;
-use super::text::LineParser;
+use super::line_parser::{LineParser, Separator};
 use super::{Item, TimeUnit};
 use crate::error::excerpt;
 use crate::number::{self, Flaw, split_comma};

@@ -13,7 +13,7 @@
 use super::columns::{ColumnSpec, suggest};
 use super::dialect::Lenient;
 use super::event::BlkparseEvent;
-use super::text::LineParser;
+use super::line_parser::LineParser;
 use super::{Format, Item, SECTOR_BYTES, TimeUnit};
 use super::{
     biosnoop, blkparse, blktrace, csv, etw, fio, flashsim, ftrace, hp_srt, oracle_general, replayer, spdk, systor,

@@ -7,7 +7,8 @@ use crate::noted::Note;
 use crate::number::Flaw;
 
 use super::Item;
-use super::text::LineParser;
+use super::line_parser::LineParser;
+use super::line_parser::Separator;
 
 /// The separators that files have.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -107,22 +108,6 @@ impl<P: LineParser> Lenient<P> {
             }
         }
         Err(refused)
-    }
-}
-
-/// What stands between the columns of a format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Separator {
-    Comma,
-    Blank,
-}
-
-impl Separator {
-    fn byte(self) -> u8 {
-        match self {
-            Separator::Comma => b',',
-            Separator::Blank => b' ',
-        }
     }
 }
 

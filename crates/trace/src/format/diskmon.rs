@@ -3,7 +3,7 @@
 //!
 //! Logs are known whose first records hold garbage addresses; they are skipped as absurd.
 
-use super::text::LineParser;
+use super::line_parser::LineParser;
 use super::{Item, TimeUnit};
 use crate::error::excerpt;
 use crate::number::{self, Flaw, split_blank};

@@ -11,7 +11,7 @@
 //! distinguish them.
 
 use super::{Item, TimeUnit};
-use crate::format::text::LineParser;
+use crate::format::line_parser::LineParser;
 use crate::noted::Note;
 use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;

@@ -10,8 +10,7 @@
 //! The requests are DiskRead, DiskWrite and DiskFlush, written when they complete. DiskReadInit and others
 //! that precede them hold no addresses; they and events of other kinds are skipped.
 
-use super::dialect::Separator;
-use super::text::LineParser;
+use super::line_parser::{LineParser, Separator};
 use super::{Item, TimeUnit};
 use crate::number::{self, Flaw, split_comma};
 use crate::request::Op;

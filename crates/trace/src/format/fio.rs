@@ -7,8 +7,8 @@
 //! in order of appearance; their names may hold blanks. sync, datasync and syncfs are flushes. sync_file_range is none:
 //! it starts to write dirty pages and makes nothing durable.
 
+use super::line_parser::LineParser;
 use super::names::Names;
-use super::text::LineParser;
 use super::{Item, Record, TimeUnit};
 use crate::error::excerpt;
 use crate::number::{self, Flaw, split_blank};

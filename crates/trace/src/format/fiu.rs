@@ -3,7 +3,7 @@
 //! Files cut out of tar archives carry tar headers and padding. Those are lines with NUL bytes, also where a record is
 //! glued to the end of one.
 
-use super::text::LineParser;
+use super::line_parser::LineParser;
 use super::{Item, TimeUnit};
 use crate::format::blkparse::linux_device;
 use crate::format::diskmon::r_or_w;

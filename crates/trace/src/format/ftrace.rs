@@ -16,9 +16,9 @@
 //! the size. An append to a zone is written at the zone's beginning, where completions are not taken.
 
 use super::event::BlkparseEvent;
+use super::line_parser::LineParser;
 use super::names::Names;
 use super::requeues::Requeues;
-use super::text::LineParser;
 use super::{Item, TimeUnit, blkparse, rwbs};
 use crate::noted::{self, Note};
 use crate::number::{self, Flaw, split_blank};

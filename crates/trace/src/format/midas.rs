@@ -1,7 +1,7 @@
 //! MiDAS's traces: `time type lba size`, seconds, type 0 read, 1 write, 3 trim (2 is not used), addresses
 //! in blocks of 4 KiB, sizes in bytes.
 
-use super::text::LineParser;
+use super::line_parser::LineParser;
 use super::{Item, TimeUnit};
 use crate::error::excerpt;
 use crate::number::{self, Flaw, split_blank};

@@ -5,18 +5,18 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+pub(crate) use crate::noted::Records;
+pub(crate) use crate::record::{Item, Record};
 pub use event::BlkparseEvent;
 
 use crate::TraceError;
-use crate::noted::{Note, Noted};
 use crate::number::Tick;
-use crate::request::Op;
-use crate::skipped::SkipReason;
 
 pub(crate) mod binary;
 pub(crate) mod detect;
 pub(crate) mod dialect;
 mod event;
+pub(crate) mod line_parser;
 pub(crate) mod names;
 pub(crate) mod requeues;
 pub(crate) mod rwbs;
@@ -52,48 +52,6 @@ pub(crate) mod wiscsee;
 
 /// The sector of most formats, in bytes.
 pub(crate) const SECTOR_BYTES: u64 = 512;
-
-/// A record as a format states it, before checks that are the same for all formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Record {
-    /// Absolute, in the file's own epoch.
-    pub(crate) time_ns: u64,
-    pub(crate) device: u32,
-    pub(crate) op: Op,
-    pub(crate) offset_bytes: u64,
-    pub(crate) size_bytes: u64,
-}
-
-/// The kind of a line or a binary record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Item {
-    Record(Record),
-    /// The format's own header: neither a record nor left out.
-    Header,
-    Skip(SkipReason),
-}
-
-impl Item {
-    /// A record whose address and size are in units; absurd if they do not fit 64 bits in bytes.
-    pub(crate) fn in_units(time_ns: u64, device: u32, op: Op, address: (u64, u64), size: (u64, u64)) -> Self {
-        match (address.0.checked_mul(address.1), size.0.checked_mul(size.1)) {
-            (Some(offset_bytes), Some(size_bytes)) => {
-                Item::Record(Record { time_ns, device, op, offset_bytes, size_bytes })
-            }
-            _ => Item::Skip(SkipReason::Absurd),
-        }
-    }
-}
-
-/// A stream of records in any format.
-pub(crate) trait Records: Send {
-    fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError>;
-
-    /// What is odd about the records so far.
-    fn notes(&self) -> Vec<(Note, u64)> {
-        Vec::new()
-    }
-}
 
 /// The unit of a time column that a format leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

@@ -5,8 +5,7 @@
 //! Disks of different hosts are different devices. The device is the disk number plus 65,536 times the host's index in
 //! order of appearance. Hence it is the plain disk number in the usual file of one host.
 
-use super::dialect::Separator;
-use super::text::LineParser;
+use super::line_parser::{LineParser, Separator};
 use super::{Item, TimeUnit};
 use crate::format::diskmon::read_or_write;
 use crate::number::{self, Flaw, split_comma};

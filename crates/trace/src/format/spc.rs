@@ -1,8 +1,7 @@
 //! SPC traces (UMass): `ASU,LBA,size,opcode,time[,…]`, 512-byte sectors, size in bytes, opcode R or W
 //! in any case, seconds. The application storage unit (ASU) is the device.
 
-use super::dialect::Separator;
-use super::text::LineParser;
+use super::line_parser::{LineParser, Separator};
 use super::{Item, TimeUnit};
 use crate::format::diskmon::r_or_w;
 use crate::number::{self, Flaw, split_comma};

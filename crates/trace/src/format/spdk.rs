@@ -9,8 +9,8 @@
 //! otherwise. Newer versions have the number of blocks as `size:`, the oldest ones no range at all. The
 //! device is what stands in front of the event, in order of appearance.
 
+use super::line_parser::LineParser;
 use super::names::Names;
-use super::text::LineParser;
 use super::{Item, TimeUnit};
 use crate::number::{self, Flaw};
 use crate::request::Op;

@@ -5,8 +5,7 @@
 //! anything.
 //! It may occur again where files were joined.
 
-use super::dialect::Separator;
-use super::text::LineParser;
+use super::line_parser::{LineParser, Separator};
 use super::{Item, TimeUnit};
 use crate::format::diskmon::r_or_w;
 use crate::number::{self, Flaw, split_comma};

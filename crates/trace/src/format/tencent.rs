@@ -1,8 +1,7 @@
 //! Tencent CBS traces: `Timestamp,Offset,Size,IOType,VolumeID`, seconds, 512-byte sectors, IOType 0 is
 //! a read and 1 a write. That line may be there as a header, also again where files were joined.
 
-use super::dialect::Separator;
-use super::text::LineParser;
+use super::line_parser::{LineParser, Separator};
 use super::{Item, TimeUnit};
 use crate::error::excerpt;
 use crate::number::{self, Flaw, split_comma};

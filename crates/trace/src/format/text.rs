@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use super::dialect::{Lenient, Separator};
+use super::dialect::Lenient;
+use super::line_parser::LineParser;
 use super::{Format, Item, Record, Records};
 use crate::TraceError;
 use crate::error::excerpt;
@@ -18,49 +19,6 @@ use crate::skipped::SkipReason;
 
 /// How many lines of junk may precede the first record.
 pub(crate) const JUNK_LINES_MAX: u64 = 64;
-
-/// Reads one line of a text format. The line is not blank.
-pub(crate) trait LineParser: Send {
-    fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw>;
-
-    /// What is odd about the records so far.
-    fn notes(&self) -> Vec<(Note, u64)> {
-        Vec::new()
-    }
-
-    /// Whether junk may precede the first record. Formats with a header say no.
-    fn allows_junk(&self) -> bool {
-        true
-    }
-
-    /// What separates columns.
-    fn separator(&self) -> Separator {
-        Separator::Blank
-    }
-
-    /// How many columns there are; files may have more after these. None where the format leaves it open.
-    fn columns(&self) -> Option<usize> {
-        None
-    }
-}
-
-impl LineParser for Box<dyn LineParser> {
-    fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
-        (**self).parse(line)
-    }
-
-    fn allows_junk(&self) -> bool {
-        (**self).allows_junk()
-    }
-
-    fn separator(&self) -> Separator {
-        (**self).separator()
-    }
-
-    fn columns(&self) -> Option<usize> {
-        (**self).columns()
-    }
-}
 
 /// A text trace as a stream of records.
 pub(crate) struct TextRecords<P> {

@@ -4,8 +4,7 @@
 //! The operation is a SCSI code, in hexadecimal or decimal. It is hexadecimal if any of the first 64 KiB
 //! has a letter or `0x`, else what makes reads, writes and flushes of more of them.
 
-use super::dialect::Separator;
-use super::text::LineParser;
+use super::line_parser::{LineParser, Separator};
 use super::{Item, TimeUnit, scsi};
 use crate::error::excerpt;
 use crate::number::{self, Flaw, split_comma};

@@ -1,7 +1,7 @@
 //! WiscSee event lists: `pid D|C read|write|discard offset size time delta sync`, bytes, seconds.
 //! The request is the issue (D); completions (C) are skipped.
 
-use super::text::LineParser;
+use super::line_parser::LineParser;
 use super::{Item, TimeUnit};
 use crate::error::excerpt;
 use crate::number::{self, Flaw, split_blank};

@@ -2,8 +2,7 @@
 
 use super::{Column, ColumnSpec};
 use crate::error::excerpt;
-use crate::format::dialect::Separator;
-use crate::format::text::LineParser;
+use crate::format::line_parser::{LineParser, Separator};
 use crate::format::{Item, TimeUnit};
 use crate::number::{self, Flaw};
 use crate::request::Op;
