@@ -46,8 +46,9 @@ pub(crate) fn main(args: &Args) -> Outcome {
     if args.json {
         return output::json(&WithSchema { schema: "phelsuma.trace-info/1", value: info });
     }
-    let warnings = info.input.as_ref().map(remarks::warnings).unwrap_or_default();
-    let lines = std::iter::once(info.to_string()).chain(warnings);
+    let read = info.input.iter().map(remarks::read_of);
+    let warnings = info.input.iter().flat_map(remarks::warnings);
+    let lines = std::iter::once(info.to_string()).chain(read).chain(warnings);
     output::print(&format!("{}\n", lines.collect::<Vec<_>>().join("\n")))
 }
 

@@ -291,7 +291,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     ("trace convert a b --to csv --to-time-unit s", "--to-time-unit: times in csv are always microseconds"),
     ("trace convert a b --to msr --to-time-unit ns", "--to-time-unit: times in msr are always tenths"),
-    ("trace convert a b --to disksim --to-time-unit years", "s, ms, us or ns would be right"),
+    ("trace convert a b --to disksim --to-time-unit years", "s, ms, us, 100ns (filetime), ns or ps would be right"),
     ("trace generate --workload uniform --requests 5 -o -", "--pages"),
     ("trace generate --workload uniform --requests 0 --pages 10 -o -", "0 requests"),
     ("trace generate --workload uniform --requests 5 --pages 0 -o -", "pages"),
