@@ -50,6 +50,9 @@ fn left_out(noted: &Noted) -> Vec<String> {
 /// Whether addresses and sizes may be in other units than they were read in.
 fn sizes(file: &FileRead, noted: &Noted) -> Option<String> {
     let signs = &noted.signs;
+    if signs.ranges >= TELLING_REQUESTS && signs.largest < 512 {
+        return Some("each request is smaller than a sector of 512 B: are addresses and sizes in bytes?".to_owned());
+    }
     if signs.ranges < TELLING_REQUESTS || !file.format_guessed {
         return None;
     }

@@ -24,7 +24,7 @@ struct Cli {
 enum Command {
     Run(Box<run::Args>),
     Limits(limits::Args),
-    Trace(TraceArgs),
+    Trace(Box<TraceArgs>),
 }
 
 fn parsed(words: impl Iterator<Item = String>) -> Result<Command, clap::Error> {
@@ -65,7 +65,7 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
             args.of.config().map_err(Failure::from).map(|(config, geometry)| Task::Run(Box::new(config), geometry))
         }
         Command::Limits(args) => args.compute().map(|said| Task::Formula(serde_json::json!(said))),
-        Command::Trace(trace) if trace.is_info() => Ok(Task::Trace(Box::new(trace))),
+        Command::Trace(trace) if trace.is_info() => Ok(Task::Trace(trace)),
         _ => {
             Err(Failure::Input(format!("'{command}' cannot be the command of a claim; use run, limits or trace info")))
         }

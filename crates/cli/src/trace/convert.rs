@@ -54,7 +54,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     options.check(args.to).map_err(|error| Failure::Input(format!("--to-time-unit: {error}")))?;
     let out = OutFile::new(&args.output, args.json)?;
     // What is written to standard output cannot be taken back when an earlier request comes.
-    if out.is_stdout() && !args.input.iter().any(is_stdin) {
+    if out.is_stdout() && !args.input.iter().any(|path| is_stdin(path)) {
         options.begin_ns = Some(begin_ns(args)?);
     }
     let starts_too_late = Cell::new(false);
@@ -67,7 +67,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
         })
     };
     match write(&options) {
-        Err(_) if starts_too_late.get() && !args.input.iter().any(is_stdin) => {
+        Err(_) if starts_too_late.get() && !args.input.iter().any(|path| is_stdin(path)) => {
             options.begin_ns = Some(begin_ns(args)?);
             write(&options)
         }

@@ -4,14 +4,14 @@ use crate::errors::{Failure, Outcome};
 use phelsuma_options::FormatArgs;
 use phelsuma_trace::{TraceFile, reader_from};
 use std::io::{BufReader, stdin};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Opens a trace of one file or of several; `-` is standard input.
 pub(super) fn open(paths: &[PathBuf], format: &FormatArgs) -> Outcome<TraceFile> {
     let options = format.open_options()?;
     match paths {
         [path] if is_stdin(path) => Ok(reader_from(BufReader::new(stdin()), "standard input", &options)?),
-        paths if paths.iter().any(is_stdin) => {
+        paths if paths.iter().any(|path| is_stdin(path)) => {
             Err(Failure::Input("standard input is a trace by itself; files alone are merged".to_string()))
         }
         paths => Ok(TraceFile::open_all(paths, &options)?),
@@ -19,6 +19,6 @@ pub(super) fn open(paths: &[PathBuf], format: &FormatArgs) -> Outcome<TraceFile>
 }
 
 /// Whether a path stands for standard input.
-pub(super) fn is_stdin(path: &PathBuf) -> bool {
+pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

@@ -85,6 +85,8 @@ fn bytes_that_are_taken_for_sectors_are_doubted() {
     let replayer = OpenOptions { format: Some(Format::Replayer), ..OpenOptions::default() };
     let (requests, _) = read_with("five-columns-in-bytes/comma.csv", &replayer);
     assert_eq!(requests[0].size_bytes, 4096);
+    let sectors = "time_us,device,op,offset_bytes,size_bytes\n0,0,write,8,8\n1,0,read,16,8\n2,0,write,64,16\n";
+    assert!(says(&text(sectors).1, "smaller than a sector"), "sectors for bytes");
     let (requests, report) = text("0 0 4096 8 0\n5 0 8192 8 0\n9 0 16384 16 1\n");
     assert_eq!(requests[0].size_bytes, 4096);
     assert_eq!(report.warnings, [""; 0], "sectors of a file system are multiples of 8");
