@@ -33,6 +33,12 @@ def test_each_is_on_the_page_of_drawings() -> None:
 
 
 @each
+def test_each_stands_in_a_chapter(canvas: Canvas) -> None:
+    chapters = [ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs" / "design").glob("*.md"))]
+    assert any(f"drawings/{canvas.name}.svg)" in path.read_text(encoding="utf-8") for path in chapters)
+
+
+@each
 def test_texts_stay_in_their_boxes_and_meet_no_others(canvas: Canvas) -> None:
     assert canvas.complaints + canvas.overlapping() == []
 
