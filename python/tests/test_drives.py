@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from conftest import SMALL, TRACE, command, without_machine
@@ -17,10 +19,28 @@ def test_columns_of_a_trace_run_as_the_trace_does() -> None:
     options = {"capacity": "352MiB", "ratio": 0.92, "open_loop": True}
     from_file = phelsuma.run("page", trace=trace, **options)  # type: ignore[arg-type]
     from_memory = phelsuma.run("page", trace=requests, **options)  # type: ignore[arg-type]
-    assert without_machine(from_memory.raw) == without_machine(from_file.raw)
+    # What was read of it is of the file, or of memory.
+    read = [result.raw["input"] for result in (from_file, from_memory)]
+    assert [part["requests"] for part in read] == [len(requests)] * 2
+    assert read[0]["duration_ns"] == read[1]["duration_ns"]
+    theirs = {**from_file.raw, "input": None}
+    assert without_machine({**from_memory.raw, "input": None}) == without_machine(theirs)
     # Half of it is another trace.
     half = Requests(requests.op[::2], requests.offset_bytes[::2], requests.size_bytes[::2])
     assert phelsuma.run("page", trace=half, capacity="352MiB", ratio=0.92).host.trace_requests == len(half)
+
+
+def test_a_trace_is_filtered_sorted_and_doubted_as_it_was_opened(tmp_path: Path) -> None:
+    first = Trace.open(TRACE, first=1000, drop_trims=True)
+    assert len(first.requests()) == 1000 and 2 not in first.requests().op
+    back = tmp_path / "back.txt"
+    back.write_text("9|w|4096|512\n7|w|8192|512\n8|r|4096|512\n")
+    trace = Trace.open(back, columns="time:ms,op,offset,size", sort=True)
+    assert list(trace.requests().offset_bytes) == [8192, 4096, 4096]
+    result = phelsuma.run("page", trace=trace, **SMALL)
+    assert result.input is not None and result.input.sorted and result.input.back_in_time == 1
+    with pytest.raises(phelsuma.InputError, match="--strict takes no warning"):
+        phelsuma.run("page", trace=Trace.open(back, columns="time:ms,op,offset,size", strict=True), **SMALL)
 
 
 def test_a_structured_array_is_columns() -> None:
