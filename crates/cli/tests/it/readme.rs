@@ -1,6 +1,7 @@
 //! The README's commands print what it shows, to the character, but for times of the machine.
 
 use crate::common::{prints, words};
+use crate::nbd::{Folder, Server, there};
 use std::path::Path;
 use std::process::Command;
 
@@ -44,6 +45,33 @@ fn its_commands_print_what_it_shows() {
         };
         assert_eq!(without_times(&prints(&args)), without_times(&text), "{line}");
     }
+}
+
+/// The drive that it serves is made, served, cut and checked, in a folder of the test's own.
+#[test]
+fn its_drive_is_served_cut_and_checked() {
+    if !there(&["nbdkit"]) {
+        return;
+    }
+    let folder = Folder::new("readme");
+    let place = |word: String| match word.as_str() {
+        "drive.img" | "/tmp/s" | "/tmp/c" => folder.file(word.rsplit('/').next().unwrap()).display().to_string(),
+        _ => word,
+    };
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let of = |command: &str| {
+        let mut lines = readme.lines().filter_map(|line| line.strip_prefix("phelsuma ")?.split('#').next());
+        let line = lines.find(|line| line.starts_with(command)).unwrap_or_else(|| panic!("{command}"));
+        line.split_whitespace().map(|word| place(word.to_string())).collect::<Vec<_>>().join(" ")
+    };
+    let [create, serve, plug, check] = ["create", "serve", "plug", "check"].map(of);
+    prints(&create);
+    let server = Server::with(folder, serve.strip_prefix("serve ").unwrap());
+    prints(&plug);
+    let (status, error, folder) = server.ended();
+    assert_eq!(status.code(), Some(3), "{error}");
+    assert!(prints(&check).contains("nothing is wrong"));
+    drop(folder);
 }
 
 /// Of those that serve: that there are such commands and options.
