@@ -86,13 +86,7 @@ pub(crate) fn read<N: Nand, F: FindPages<N>>(
         }
         let (read, ready) = nand.read(page, Op::new(known, cause));
         done = done.max(ready);
-        // The spare area alone tells a hole: where flash keeps bytes, its data do not fit the CRC of a tag.
-        let is_absent = match &read {
-            PageRead::Erased => may_be_hole,
-            PageRead::Written { spare, .. } => may_be_hole && F::is_hole(spare, key),
-            PageRead::Unreadable => false,
-        };
-        if is_absent {
+        if may_be_hole && is_absent::<N, F>(&read, key) {
             sink.page(key, HostPage::Zeros);
             continue;
         }
@@ -145,15 +139,25 @@ pub(crate) fn find_mapped<N: Nand, F: FindPages<N>>(
     Ok(done)
 }
 
+/// Whether a page read in the place of a logical page shows that this was never written. The spare area alone tells a
+/// hole: where flash keeps bytes, its data do not fit the CRC of a tag.
+fn is_absent<N: Nand, F: FindPages<N>>(read: &PageRead<'_>, key: LogicalPage) -> bool {
+    match read {
+        PageRead::Erased => true,
+        PageRead::Written { spare, .. } => F::is_hole(spare, key),
+        PageRead::Unreadable => false,
+    }
+}
+
 /// Whether anything was written in the place of a logical page, and when that is known. The spare area says so; only a
-/// hole is read in full, for one with bad data is a read error.
+/// hole is read in full, for one that cannot be read is a read error.
 fn is_written<N: Nand, F: FindPages<N>>(nand: &mut N, page: Page, key: LogicalPage, at: Time) -> (bool, Time) {
     let (spare, ready) = nand.read_spare(page, Op::new(at, Purpose::Host));
     match spare {
         SpareRead::Erased => (false, ready),
         SpareRead::Written(spare) if F::is_hole(&spare, key) => {
             let (read, ready) = nand.read(page, Op::new(ready, Purpose::Host));
-            (!read.verified().is_some_and(|(_, spare)| F::is_hole(&spare, key)), ready)
+            (!is_absent::<N, F>(&read, key), ready)
         }
         SpareRead::Written(_) | SpareRead::Unreadable => (true, ready),
     }

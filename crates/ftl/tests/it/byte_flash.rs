@@ -39,11 +39,13 @@ fn pages_that_were_never_written_read_as_zeros() {
                 host.write(not_first(&mut rng, pages), 1, true).unwrap();
             }
             host.compare_all();
+            host.compare_mapped();
             host.check();
             if preset.composition.survives_power_cuts() {
                 host.flush().unwrap();
                 host.step(&Step::Cut).unwrap();
                 host.compare_all();
+                host.compare_mapped();
             }
         }
     }

@@ -7,8 +7,7 @@ use crate::noted::Note;
 use crate::number::Flaw;
 
 use super::Item;
-use super::line_parser::LineParser;
-use super::line_parser::Separator;
+use super::line_parser::{LineParser, Separator};
 
 /// The separators that files have.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -109,9 +108,7 @@ impl<P: LineParser> Lenient<P> {
         }
         Err(refused)
     }
-}
 
-impl<P: LineParser> Lenient<P> {
     /// Reads a line; `first` says that no record was read before it.
     pub(crate) fn parse(&mut self, line: &[u8], first: bool) -> Result<Item, Flaw> {
         if first && let Some(separator) = named_separator(line) {
@@ -144,7 +141,8 @@ impl<P: LineParser> Lenient<P> {
 /// The separator in a line such as `sep=;`, which spreadsheets write.
 fn named_separator(line: &[u8]) -> Option<u8> {
     match line.strip_prefix(b"sep=").or_else(|| line.strip_prefix(b"SEP="))? {
-        [separator] => Some(*separator),
+        // A separator that numbers or names are made of is none.
+        [separator] if !separator.is_ascii_alphanumeric() => Some(*separator),
         b"" => Some(b'\t'),
         _ => None,
     }
@@ -205,6 +203,7 @@ mod tests {
     #[test]
     fn a_separator_that_the_file_names_is_its_separator() {
         let mut lines = Lenient::new(replayer::parser(TimeUnit::Ms));
+        assert!(lines.parse(b"sep=5", true).is_err(), "numbers are made of digits");
         assert_eq!(lines.parse(b"sep=:", true), Ok(Item::Header));
         assert_eq!(size_of(lines.parse(b"0.5:0:4096:512:0", true)), Some(512));
     }

@@ -324,6 +324,23 @@ impl Host {
         self.compare(0, self.logical_pages());
     }
 
+    /// The pages that are not mapped are those that read as zeros.
+    pub(crate) fn compare_mapped(&mut self) {
+        let pages = self.logical_pages();
+        let expected: Vec<bool> = self.read(0, pages).iter().map(|found| *found != 0).collect();
+        let mut mapped = Vec::new();
+        let mut found = |page: LogicalPage, is_mapped| {
+            assert_eq!(page.0, mapped.len() as u32, "pages come in order, each once");
+            mapped.push(is_mapped);
+        };
+        let ftl = self.ftl.as_mut().unwrap();
+        ftl.find_mapped(&mut self.plug, LogicalPage(0), pages, self.at, &mut found).unwrap();
+        for (page, (mapped, expected)) in mapped.iter().zip(&expected).enumerate() {
+            assert_eq!(mapped, expected, "{}: whether page {page} is mapped", self.config.name);
+        }
+        assert_eq!(mapped.len(), expected.len());
+    }
+
     /// The FTL's own check, which must find nothing.
     pub(crate) fn check(&mut self) {
         let ftl = self.ftl.as_mut().unwrap();
