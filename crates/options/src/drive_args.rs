@@ -4,6 +4,7 @@ use crate::failure::{Failure, Outcome, named};
 use crate::format_args::FormatArgs;
 use crate::settings::{Setting, check_cache_is_used, set_parts};
 use crate::shape_args::ShapeArgs;
+use crate::trace_list::trace_file;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
@@ -20,8 +21,9 @@ pub struct DriveArgs {
     /// Synthetic workload, such as uniform, zipf:0.99, desktop or media:mov (see `phelsuma list`)
     #[arg(long, value_name = "SPEC", value_parser = workload)]
     workload: Option<Workload>,
-    /// Block trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip); the format is detected. Several are merged by time
-    #[arg(long, value_name = "FILE")]
+    /// Block trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip), or a name that `phelsuma trace get` lists; the format
+    /// is detected. Several are merged by time
+    #[arg(long, value_name = "FILE", value_parser = trace_file())]
     trace: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,

@@ -144,7 +144,7 @@ fn of_a_part(name: &str) -> Option<String> {
 }
 
 /// The name that differs least, if it differs by little.
-fn like<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn like<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let best = names.map(|name| (strsim::damerau_levenshtein(wrong, name), name)).min()?;
     (best.0 <= wrong.chars().count().div_ceil(4)).then_some(best.1)
 }

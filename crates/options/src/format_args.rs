@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::size;
+use crate::trace_list::settings;
 use clap::Args;
 use phelsuma_trace::{ColumnSpec, Filters, Format, OpenOptions, SECTOR_BYTES_MAX, TimeUnit, TraceError};
 use serde::Deserialize;
@@ -135,10 +136,8 @@ struct ColumnsFile {
 impl ColumnsFile {
     /// The file of that name: a path, with or without `.toml`, or one in the user's folder of columns.
     fn named(name: &str) -> Outcome<Self> {
-        let settings = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
-        let settings = settings.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")));
         let with_ending = format!("{name}.toml");
-        let kept = settings.map(|folder| folder.join("phelsuma/columns").join(&with_ending));
+        let kept = settings().map(|folder| folder.join("columns").join(&with_ending));
         let places: Vec<PathBuf> = [Some(name.into()), Some(with_ending.into()), kept].into_iter().flatten().collect();
         let Some(path) = places.iter().find(|path| path.is_file()) else {
             let shown: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();

@@ -18,6 +18,7 @@ mod run;
 mod settings;
 mod shape_args;
 pub mod size;
+mod trace_list;
 mod words;
 
 pub use compare::{Blames, CompareArgs, Comparison, by_write_amplification, distinct, each};
@@ -30,4 +31,5 @@ pub use parallel::run_all;
 pub use run::RunArgs;
 pub use settings::{Setting, check_cache_is_used, remarks, set_cache, set_parts, setting};
 pub use shape_args::ShapeArgs;
+pub use trace_list::{Listed, ListedCollection, ListedTrace, TraceList, trace_file, trace_folder, trace_path};
 pub use words::{parsed, with_negatives};

@@ -50,7 +50,7 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
     let words = std::iter::once("phelsuma".to_string());
     if command.contains(variable) && !std::path::Path::new(&folder).is_dir() {
         return Err(format!(
-            "it needs public traces, and there is no folder {folder}; fetch them with traces/fetch-public.sh, or set \
+            "it needs public traces, and there is no folder {folder}; fetch them with `phelsuma trace get --all`, or set \
              {} to their folder",
             &variable[1..]
         ));

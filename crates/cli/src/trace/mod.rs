@@ -1,7 +1,9 @@
 //! `phelsuma trace`: block traces by themselves.
 
 mod convert;
+mod fetch;
 mod generate;
+mod get;
 mod info;
 mod input;
 mod out_file;
@@ -26,6 +28,8 @@ enum Command {
     Convert(convert::Args),
     /// Write a workload as a trace
     Generate(generate::Args),
+    /// Fetch public traces by name; without a name, list them
+    Get(get::Args),
 }
 
 impl Args {
@@ -52,5 +56,6 @@ pub(crate) fn main(args: &Args) -> Outcome {
         Command::Info(args) => info::main(args),
         Command::Convert(args) => convert::main(args),
         Command::Generate(args) => generate::main(args),
+        Command::Get(args) => get::main(args),
     }
 }

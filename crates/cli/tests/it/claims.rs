@@ -408,7 +408,7 @@ value = 2
         found["claims"][0]["why"].as_str().unwrap().to_string()
     };
     let why = of("/nonexistent");
-    assert!(why.contains("there is no folder /nonexistent; fetch them with traces/fetch-public.sh"), "{why}");
+    assert!(why.contains("there is no folder /nonexistent; fetch them with `phelsuma trace get --all`"), "{why}");
     let why = of(papers.to_str().unwrap());
     assert!(why.contains("some.trace: cannot be opened"), "{why}");
 }

@@ -22,3 +22,4 @@ mod readme;
 mod search;
 mod serve;
 mod serve_image;
+mod trace_get;

@@ -3,10 +3,8 @@
 
 #![expect(clippy::explicit_write, reason = "tests that pass are shown nothing of what is printed otherwise")]
 
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
 
 use phelsuma_trace::{
     DropReason, Fold, Format, InfoOptions, OpenOptions, PageSource, SkipReason, Source, TimeUnit, TraceFile, TraceInfo,
@@ -88,60 +86,18 @@ const EXPECTED: &[Expected] = &[
     expect!("sqlite_wal_ext4_wiscsee.txt.zst" WiscSee [4, 5_003, 1] [0, 69] 16_874 2_170 8.5 778 1.4 1 0.50 [12.0, 24.0, 36.0, 128.0] [0, 7] 0 []),
 ];
 
-/// The list that `traces/fetch-public.sh` fetches names them all.
+/// The list that `phelsuma trace get` fetches from names them all, with their requests.
 #[test]
 fn each_public_trace_is_on_the_list_of_those_that_can_be_fetched() {
-    let list = include_str!("../../../../traces/public.tsv").lines().filter(|line| !line.starts_with('#'));
-    let lines: Vec<Vec<&str>> = list.map(|line| line.split('\t').collect()).collect();
-    for line in &lines {
-        let [_, repository, commit, path, hash] = line[..] else { panic!("{line:?}") };
-        assert!(repository.matches('/').count() == 1 && !path.is_empty(), "{line:?}");
-        let is_hex = |text: &str, digits| text.len() == digits && text.chars().all(|c| c.is_ascii_hexdigit());
-        assert!(is_hex(commit, 40) && is_hex(hash, 64), "{line:?}");
-    }
-    let named = lines.iter().map(|line| line[0]);
-    assert_eq!(named.collect::<Vec<_>>(), EXPECTED.iter().map(|expected| expected.file).collect::<Vec<_>>());
-}
-
-/// From a folder that looks as the web does, with a list of its own.
-#[test]
-fn only_what_has_the_right_hash_is_fetched() {
-    let has = |program: &str| Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success());
-    if !["bash", "curl", "zstd", "sha256sum"].into_iter().all(has) {
-        writeln!(std::io::stderr(), "skipped: fetching traces, which needs curl and zstd").unwrap();
-        return;
-    }
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fetch");
-    let _ = fs::remove_dir_all(&folder);
-    let web = folder.join("web/someone/traces/abc");
-    fs::create_dir_all(&web).unwrap();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces/fetch-public.sh");
-    fs::copy(script, folder.join("fetch-public.sh")).unwrap();
-    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    for (file, bytes) in [("good", "abc"), ("changed", "abd")] {
-        fs::write(web.join(file), bytes).unwrap();
-    }
-    let line = |file: &str| format!("{file}.zst\tsomeone/traces\tabc\t{file}\t{abc}\n");
-    let list = ["gone", "good", "changed"].map(line).concat();
-    fs::write(folder.join("public.tsv"), format!("# A list.\n{list}")).unwrap();
-    let fetch = |arguments: &[&str]| {
-        let from = format!("file://{}", folder.join("web").display());
-        let mut command = Command::new(folder.join("fetch-public.sh"));
-        command.args(["--from", &from, folder.join("got").to_str().unwrap()]).args(arguments);
-        let out = command.output().unwrap();
-        (out.status.code(), String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap())
+    let list = include_str!("../../../options/src/traces.toml");
+    let of = |entry: &str, key: &str| {
+        let line = entry.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+        line.unwrap_or_else(|| panic!("{key} in {entry}")).trim_matches('"').to_string()
     };
-    let (code, told, wrong) = fetch(&[]);
-    assert_eq!((code, told.as_str()), (Some(1), "good.zst\n"), "{wrong}");
-    assert!(wrong.contains("gone.zst: cannot be fetched from ") && wrong.contains("is not what was there"), "{wrong}");
-    // Nothing half done is left.
-    assert_eq!(fs::read_dir(folder.join("got")).unwrap().count(), 1);
-    let out = Command::new("zstd").arg("-dcq").arg(folder.join("got/good.zst")).output().unwrap();
-    assert_eq!(out.stdout, b"abc");
-    // What is there is not fetched again.
-    assert_eq!(fetch(&["good.zst"]), (Some(0), String::new(), String::new()));
-    let (code, _, wrong) = fetch(&["other.zst"]);
-    assert!(code == Some(2) && wrong.contains("unknown trace 'other.zst'; known are gone.zst good.zst"), "{wrong}");
+    let entries = list.split("[[collection]]").next().unwrap().split("[[trace]]").skip(1);
+    let named = entries.map(|entry| (of(entry, "file"), of(entry, "requests").parse().unwrap()));
+    let expected = EXPECTED.iter().map(|e| (e.file.to_string(), e.requests.iter().sum::<u64>()));
+    assert_eq!(named.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }
 
 /// The folder of the traces; none where there is none and none was required.
