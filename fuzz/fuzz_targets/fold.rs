@@ -6,7 +6,7 @@ use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use phelsuma_trace::fold::FoldOptions;
-use phelsuma_trace::{Fold, OpenOptions, PageSource, Source, TraceInfo, reader_from};
+use phelsuma_trace::{Fold, InfoOptions, OpenOptions, PageSource, Source, TraceInfo, reader_from};
 
 fuzz_target!(|input: (u32, Vec<(u16, u8, u8, u64, u32)>)| {
     let (logical_pages, fields) = input;
@@ -24,8 +24,9 @@ fuzz_target!(|input: (u32, Vec<(u16, u8, u8, u64, u32)>)| {
         };
     }
     let open = move || reader_from(Cursor::new(text.clone().into_bytes()), "fuzz", &OpenOptions::default());
+    let options = InfoOptions { page_bytes: 65_536, warmup_pages: 0 };
     if let Ok(mut trace) = open()
-        && let Ok(info) = TraceInfo::gather(&mut trace, 65_536)
+        && let Ok(info) = TraceInfo::gather(&mut trace, &options)
     {
         assert_eq!(info.requests, info.reads + info.writes + info.trims + info.flushes);
         assert!(info.unique_pages_written <= info.unique_pages && info.unique_pages_written <= info.pages_written);

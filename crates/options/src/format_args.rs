@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::size;
 use crate::trace_list::settings;
 use clap::Args;
-use phelsuma_trace::{ColumnSpec, Filters, Format, OpenOptions, SECTOR_BYTES_MAX, TimeUnit, TraceError};
+use phelsuma_trace::{BlkparseEvent, ColumnSpec, Filters, Format, OpenOptions, SECTOR_BYTES_MAX, TimeUnit, TraceError};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -35,6 +35,9 @@ pub struct FormatArgs {
     /// Size of the trace's sectors, such as 512 or 4KiB [default: the format's]
     #[arg(long, value_name = "SIZE", value_parser = sector)]
     pub sector: Option<u32>,
+    /// Which event of a request stands for it, for blkparse, blktrace and ftrace: issued, queued or completed
+    #[arg(long, value_name = "EVENT")]
+    event: Option<BlkparseEvent>,
     /// Sort requests by time, in bounded memory and temporary files
     #[arg(long)]
     sort: bool,
@@ -68,6 +71,7 @@ impl FormatArgs {
             format: self.format,
             time_unit: self.time_unit,
             sector_bytes: self.sector,
+            blkparse_event: self.event,
             columns: self.columns.as_deref().map(|columns| self.column_spec(columns)).transpose()?,
             sort: self.sort,
             filters: Filters {
@@ -106,6 +110,7 @@ impl FormatArgs {
             ("--columns", self.columns.is_some()),
             ("--time-unit", self.time_unit.is_some()),
             ("--sector", self.sector.is_some()),
+            ("--event", self.event.is_some()),
             ("--sort", self.sort),
             ("--only-device", !self.only_device.is_empty()),
             ("--first", self.first.is_some()),

@@ -113,6 +113,11 @@ fn blktrace_siblings(stem: &Path) -> Vec<PathBuf> {
             Some((cpu, stem.with_file_name(entry.file_name())))
         })
         .collect();
+    // The file of a CPU without requests is empty.
+    let is_empty = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0);
+    if !found.iter().all(|(_, path)| is_empty(path)) {
+        found.retain(|(_, path)| !is_empty(path));
+    }
     found.sort();
     found.into_iter().map(|(_, path)| path).collect()
 }

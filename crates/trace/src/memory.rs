@@ -12,7 +12,7 @@ use crate::format::{Format, TimeUnit};
 use crate::input::printable;
 use crate::noted::{Noted, Records};
 use crate::reader::{OpenOptions, TraceFile};
-use crate::record::Record;
+use crate::record::{Record, Stage};
 use crate::report::FileRead;
 use crate::request::Op;
 
@@ -42,6 +42,7 @@ impl Columns {
             op,
             offset_bytes: of(&self.offset_bytes)?,
             size_bytes: of(&self.size_bytes)?,
+            stage: Stage::Whole,
         })
     }
 }

@@ -17,6 +17,7 @@ use crate::format::binary::BinaryRecords;
 use crate::format::columns::{ColumnSpec, parser::AnyColumns};
 use crate::format::dialect::Lenient;
 use crate::format::line_parser::LineParser;
+use crate::format::requeues::OnceEach;
 use crate::format::text::TextRecords;
 use crate::format::{self, Format, SECTOR_BYTES, TimeUnit};
 use crate::input::{Input, printable};
@@ -63,6 +64,11 @@ impl OpenOptions {
     }
 
     fn check(&self, format: Format) -> Result<(), TraceError> {
+        if self.blkparse_event.is_some() && !format.has_events() {
+            return Err(TraceError::Option(format!(
+                "{format} has one event a request; blkparse, blktrace and ftrace have several to choose from"
+            )));
+        }
         match self.sector_bytes {
             None => Ok(()),
             Some(bytes) if !bytes.is_power_of_two() || bytes > SECTOR_BYTES_MAX => Err(TraceError::Option(format!(
@@ -125,15 +131,18 @@ impl TraceFile {
             return Err(TraceError::Option(what));
         }
         let mut noted = Noted::default();
-        let mut opened = Vec::with_capacity(paths.len());
+        let mut detected = Vec::with_capacity(paths.len());
         for path in &paths {
             let input = Input::open(path)?;
             if let Some(remark) = input::left_beside(path, &paths) {
                 noted.remark(&input.file, &remark);
             }
-            opened.push(OpenedFile::new(input, options)?);
+            detected.push(Detected::new(input, options)?);
         }
-        Self::of_files(opened, noted, options)
+        // One CPU may issue what another completes: what stands for a request is the same in all files.
+        let event = options.blkparse_event.or_else(|| detected.iter().filter_map(Detected::event).min());
+        let opened = detected.into_iter().map(|file| file.opened(event, options));
+        Self::of_files(opened.collect::<Result<_, _>>()?, noted, options)
     }
 
     fn of_files(opened: Vec<OpenedFile>, noted: Noted, options: &OpenOptions) -> Result<Self, TraceError> {
@@ -154,6 +163,9 @@ impl TraceFile {
                 Box::new(Merged::new(streams))
             }
         };
+        // A request may be issued in one file and put back in another.
+        let from_linux = files.iter().any(|file| file.format.has_events());
+        let records = if from_linux { Box::new(OnceEach::new(records)) } else { records };
         Ok(Self::of_records(name, files, records, noted, options))
     }
 
@@ -254,7 +266,7 @@ impl TraceFile {
 
     /// As much of a record as is asked at once; the rest waits.
     fn piece(&mut self, record: Record) -> Request {
-        let Record { time_ns, device, op, offset_bytes, mut size_bytes } = record;
+        let Record { time_ns, device, op, offset_bytes, mut size_bytes, .. } = record;
         if size_bytes > SIZE_BYTES_MAX && op != Op::Trim {
             let rest = size_bytes - SIZE_BYTES_MAX;
             self.rest = Some(Record { offset_bytes: offset_bytes + SIZE_BYTES_MAX, size_bytes: rest, ..record });
@@ -313,17 +325,25 @@ pub fn reader_from(
     name: &str,
     options: &OpenOptions,
 ) -> Result<TraceFile, TraceError> {
-    let opened = OpenedFile::new(Input::new(Box::new(stream), printable(name))?, options)?;
-    TraceFile::of_files(vec![opened], Noted::default(), options)
+    let detected = Detected::new(Input::new(Box::new(stream), printable(name))?, options)?;
+    let event = options.blkparse_event.or_else(|| detected.event());
+    TraceFile::of_files(vec![detected.opened(event, options)?], Noted::default(), options)
 }
 
-/// A file whose format is settled.
+/// A file whose records can be read.
 struct OpenedFile {
     read: FileRead,
     records: Box<dyn Records>,
 }
 
-impl OpenedFile {
+/// A file whose format is settled.
+struct Detected {
+    input: Input,
+    format: Format,
+    named: Option<Format>,
+}
+
+impl Detected {
     fn new(input: Input, options: &OpenOptions) -> Result<Self, TraceError> {
         let named = options.format.or(options.columns.as_ref().map(|_| Format::Columns));
         let format = match named {
@@ -331,6 +351,23 @@ impl OpenedFile {
             None => format::detect::detect(&input)?,
         };
         options.check(format)?;
+        Ok(Detected { input, format, named })
+    }
+
+    /// The event that stands for a request, where the format has several and the file's beginning has one.
+    fn event(&self) -> Option<BlkparseEvent> {
+        let sample = &self.input.sample;
+        match self.format {
+            Format::Blkparse => format::blkparse::event_of(sample),
+            Format::Blktrace => format::blktrace::event_of(sample, format::blktrace::layout_of(sample)),
+            Format::Ftrace => Some(format::ftrace::Kind::of(sample, None).event),
+            _ => None,
+        }
+    }
+
+    /// Its records, where this event stands for a request.
+    fn opened(self, event: Option<BlkparseEvent>, options: &OpenOptions) -> Result<OpenedFile, TraceError> {
+        let Detected { input, format, named } = self;
         let columns = match format {
             Format::Columns => Some(format::columns::of(options.columns.as_ref(), &input.sample, &input.file)?),
             _ => None,
@@ -345,7 +382,7 @@ impl OpenedFile {
             time_unit: named_unit.or(guess).unwrap_or(stated),
             time_unit_guessed: named_unit.is_none() && guess.is_some(),
         };
-        let records = records(input, &read, columns, options)?;
+        let records = records(input, &read, columns, event, options)?;
         Ok(OpenedFile { read, records })
     }
 }
@@ -354,6 +391,7 @@ fn records(
     input: Input,
     read: &FileRead,
     columns: Option<ColumnSpec>,
+    event: Option<BlkparseEvent>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Records>, TraceError> {
     use crate::format::disksim::FiveColumns;
@@ -377,11 +415,10 @@ fn records(
         Format::Spc => text.records(format::spc::Spc { time, sector_bytes }),
         Format::DiskMon => text.records(format::diskmon::DiskMon { time, sector_bytes }),
         Format::Blkparse => {
-            let event = options.blkparse_event.unwrap_or_else(|| format::blkparse::event_of(&sample));
-            text.records(format::blkparse::Blkparse::new(time, event, sector_bytes))
+            text.records(format::blkparse::Blkparse::new(time, event.unwrap_or(BlkparseEvent::Queued), sector_bytes))
         }
         Format::Ftrace => {
-            let kind = format::ftrace::Kind::of(&sample, options.blkparse_event);
+            let kind = format::ftrace::Kind::of(&sample, event);
             text.records(format::ftrace::Ftrace::new(time, kind, sector_bytes))
         }
         Format::Spdk => text.records(format::spdk::Spdk::new(time, sector_bytes)),
@@ -410,8 +447,8 @@ fn records(
         Format::Systor => text.records(format::systor::Systor::new(time, needs_header)),
         Format::HpSrt => return format::hp_srt::open(text.stream, file, options.sector(format::hp_srt::SECTOR_BYTES)),
         Format::Blktrace => {
-            let layout = format::blktrace::looks_like(&sample).unwrap_or(format::blktrace::USUAL);
-            let event = options.blkparse_event.unwrap_or_else(|| format::blktrace::event_of(&sample, layout));
+            let layout = format::blktrace::layout_of(&sample);
+            let event = event.unwrap_or(BlkparseEvent::Queued);
             let parser = format::blktrace::Blktrace::new(layout, event, sector_bytes);
             if layout.wide {
                 Box::new(BinaryRecords::<_, { format::blktrace::V8_BYTES }>::new(text.stream, parser, file, 0))

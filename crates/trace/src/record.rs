@@ -12,6 +12,20 @@ pub(crate) struct Record {
     pub(crate) op: Op,
     pub(crate) offset_bytes: u64,
     pub(crate) size_bytes: u64,
+    pub(crate) stage: Stage,
+}
+
+/// What a record says of its request's way through the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The request, of which nothing else is recorded.
+    Whole,
+    /// It went to the drive, perhaps once more.
+    Issued,
+    /// It was put back into the queue (requeued); no request by itself.
+    PutBack,
+    /// It is done; no request by itself.
+    Completed,
 }
 
 /// The kind of a line or a binary record.
@@ -28,9 +42,25 @@ impl Item {
     pub(crate) fn in_units(time_ns: u64, device: u32, op: Op, address: (u64, u64), size: (u64, u64)) -> Self {
         match (address.0.checked_mul(address.1), size.0.checked_mul(size.1)) {
             (Some(offset_bytes), Some(size_bytes)) => {
-                Item::Record(Record { time_ns, device, op, offset_bytes, size_bytes })
+                Item::Record(Record { time_ns, device, op, offset_bytes, size_bytes, stage: Stage::Whole })
             }
             _ => Item::Skip(SkipReason::Absurd),
+        }
+    }
+
+    /// The same at a stage of its way through the kernel.
+    pub(crate) fn at(self, stage: Stage) -> Self {
+        match self {
+            Item::Record(record) => Item::Record(Record { stage, ..record }),
+            other => other,
+        }
+    }
+
+    /// What became of the request that begins at an address; without one that fits 64 bits in bytes, another event.
+    pub(crate) fn end_of(stage: Stage, time_ns: u64, device: u32, address: (u64, u64)) -> Self {
+        match Self::in_units(time_ns, device, Op::Read, address, (0, 1)).at(stage) {
+            Item::Skip(_) => Item::Skip(SkipReason::OtherEvent),
+            item => item,
         }
     }
 }

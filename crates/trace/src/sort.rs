@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::TraceError;
 use crate::merge::ByTime;
 use crate::noted::{Note, Noted, Records};
-use crate::record::Record;
+use crate::record::{Record, Stage};
 use crate::request::Op;
 
 /// Records of a chunk: 40 MiB.
@@ -140,6 +140,8 @@ fn unpacked(bytes: &[u8; RECORD_BYTES]) -> Record {
         size_bytes: at(16),
         device: u32::from_le_bytes(crate::format::binary::at(bytes, 24)),
         op: Op::from_code(op).unwrap_or(Op::Flush),
+        // What became of requests was looked at before they are sorted.
+        stage: Stage::Whole,
     }
 }
 
@@ -169,6 +171,7 @@ mod tests {
                     op: Op::Write,
                     offset_bytes: u64::MAX - u64::from(n),
                     size_bytes: 512,
+                    stage: Stage::Whole,
                 })
                 .collect();
             let mut right = records.clone();

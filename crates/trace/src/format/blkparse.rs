@@ -11,36 +11,34 @@
 
 use super::event::{BlkparseEvent, Seen};
 use super::line_parser::LineParser;
-use super::requeues::Requeues;
 use super::{Item, TimeUnit, rwbs};
 use crate::noted::{self, Note};
 use crate::number::{self, Flaw, split_blank};
+use crate::record::Stage;
 use crate::skipped::SkipReason;
 
 pub(crate) struct Blkparse {
     time: TimeUnit,
     event: BlkparseEvent,
     sector_bytes: u64,
-    requeues: Requeues,
     completions: u64,
 }
 
 impl Blkparse {
     pub(crate) fn new(time: TimeUnit, event: BlkparseEvent, sector_bytes: u64) -> Self {
-        Blkparse { time, event, sector_bytes, requeues: Requeues::default(), completions: 0 }
+        Blkparse { time, event, sector_bytes, completions: 0 }
     }
 
     /// Another event than the one that stands for the request: of interest where it ends or repeats one.
-    fn note(&mut self, device: u32, action: &[u8], sector: &[u8]) {
-        if self.event == BlkparseEvent::Issued
-            && matches!(action, b"R" | b"C")
-            && let Ok(sector) = number::whole(sector, "the sector")
-        {
-            if action == b"R" {
-                self.requeues.put_back((device, sector));
-            } else {
-                self.requeues.completed((device, sector));
-            }
+    fn other(&self, time_ns: u64, device: u32, action: &[u8], sector: &[u8]) -> Item {
+        let stage = match action {
+            b"R" if self.event == BlkparseEvent::Issued => Stage::PutBack,
+            b"C" if self.event == BlkparseEvent::Issued => Stage::Completed,
+            _ => return Item::Skip(SkipReason::OtherEvent),
+        };
+        match number::whole(sector, "the sector") {
+            Ok(sector) => Item::end_of(stage, time_ns, device, (sector, self.sector_bytes)),
+            Err(_) => Item::Skip(SkipReason::OtherEvent),
         }
     }
 }
@@ -65,10 +63,10 @@ impl LineParser for Blkparse {
         let device = linux_device(major, minor)?;
         let has_range = count >= 10 && plus == b"+";
         if action != self.event.letter().as_bytes() {
-            if has_range {
-                self.note(device, action, sector);
-            }
-            return Ok(Item::Skip(SkipReason::OtherEvent));
+            return Ok(match has_range {
+                true => self.other(time_ns, device, action, sector),
+                false => Item::Skip(SkipReason::OtherEvent),
+            });
         }
         let is_request = rwbs::op_of(letters).is_some();
         self.completions += u64::from(is_request && self.event == BlkparseEvent::Completed);
@@ -77,10 +75,9 @@ impl LineParser for Blkparse {
         }
         let sector = number::whole(sector, "the sector")?;
         let sectors = number::whole(sectors, "the number of sectors")?;
-        if self.event == BlkparseEvent::Issued && sectors > 0 && self.requeues.issued((device, sector)) {
-            return Ok(Item::Skip(SkipReason::Requeued));
-        }
-        Ok(rwbs::item(time_ns, device, letters, Some((sector, sectors)), self.sector_bytes))
+        let item = rwbs::item(time_ns, device, letters, Some((sector, sectors)), self.sector_bytes);
+        let issued = self.event == BlkparseEvent::Issued && sectors > 0;
+        Ok(if issued { item.at(Stage::Issued) } else { item })
     }
 }
 
@@ -102,7 +99,7 @@ pub(crate) fn linux_device(major: &[u8], minor: &[u8]) -> Result<u32, Flaw> {
 }
 
 /// Which event stands for the request, going by a sample.
-pub(crate) fn event_of(sample: &[u8]) -> BlkparseEvent {
+pub(crate) fn event_of(sample: &[u8]) -> Option<BlkparseEvent> {
     let mut seen = Seen::default();
     for line in sample.split(|&byte| byte == b'\n') {
         let mut columns = [&[][..]; 7];

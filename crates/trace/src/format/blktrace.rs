@@ -18,8 +18,8 @@
 use super::Item;
 use super::binary::{RecordParser, at};
 use super::event::{BlkparseEvent, Seen};
-use super::requeues::Requeues;
 use crate::noted::{self, Note};
+use crate::record::Stage;
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
@@ -60,7 +60,7 @@ pub(crate) struct Layout {
 }
 
 /// What is usual, where the beginning of a file says nothing.
-pub(crate) const USUAL: Layout = Layout { big_endian: false, wide: false };
+const USUAL: Layout = Layout { big_endian: false, wide: false };
 
 /// The fields that both versions have.
 struct Fields {
@@ -160,14 +160,13 @@ pub(crate) struct Blktrace {
     layout: Layout,
     event: BlkparseEvent,
     sector_bytes: u64,
-    requeues: Requeues,
     completions: u64,
     first: bool,
 }
 
 impl Blktrace {
     pub(crate) fn new(layout: Layout, event: BlkparseEvent, sector_bytes: u64) -> Self {
-        Blktrace { layout, event, sector_bytes, requeues: Requeues::default(), completions: 0, first: true }
+        Blktrace { layout, event, sector_bytes, completions: 0, first: true }
     }
 
     fn item(&mut self, fields: &Fields, version: u32) -> Result<Item, String> {
@@ -184,27 +183,26 @@ impl Blktrace {
         if fields.category() & NOTIFY != 0 {
             return Ok(Item::Skip(SkipReason::RecorderLine));
         }
-        let key = (fields.device, fields.sector);
+        let address = (fields.sector, self.sector_bytes);
         if fields.stands_for() != Some(self.event) {
-            if self.event == BlkparseEvent::Issued {
-                match fields.event() {
-                    EVENT_REQUEUED => self.requeues.put_back(key),
-                    EVENT_COMPLETED => self.requeues.completed(key),
-                    _ => {}
-                }
-            }
-            return Ok(Item::Skip(SkipReason::OtherEvent));
+            let stage = match fields.event() {
+                EVENT_REQUEUED => Stage::PutBack,
+                EVENT_COMPLETED => Stage::Completed,
+                _ => return Ok(Item::Skip(SkipReason::OtherEvent)),
+            };
+            return Ok(match self.event {
+                BlkparseEvent::Issued => Item::end_of(stage, fields.time_ns, fields.device, address),
+                _ => Item::Skip(SkipReason::OtherEvent),
+            });
         }
         let Some(op) = fields.op() else { return Ok(Item::Skip(SkipReason::OtherCommand)) };
         self.completions += u64::from(self.event == BlkparseEvent::Completed);
         if op == Op::Flush {
             return Ok(Item::in_units(fields.time_ns, fields.device, op, (0, 1), (0, 1)));
         }
-        if self.event == BlkparseEvent::Issued && fields.size_bytes > 0 && self.requeues.issued(key) {
-            return Ok(Item::Skip(SkipReason::Requeued));
-        }
-        let address = (fields.sector, self.sector_bytes);
-        Ok(Item::in_units(fields.time_ns, fields.device, op, address, (fields.size_bytes, 1)))
+        let item = Item::in_units(fields.time_ns, fields.device, op, address, (fields.size_bytes, 1));
+        let issued = self.event == BlkparseEvent::Issued && fields.size_bytes > 0;
+        Ok(if issued { item.at(Stage::Issued) } else { item })
     }
 }
 
@@ -236,6 +234,11 @@ impl RecordParser<V8_BYTES> for Blktrace {
     }
 }
 
+/// The layout of a file, going by a sample.
+pub(crate) fn layout_of(sample: &[u8]) -> Layout {
+    looks_like(sample).unwrap_or(USUAL)
+}
+
 /// The layout of a sample, if it is a blktrace file.
 pub(crate) fn looks_like(sample: &[u8]) -> Option<Layout> {
     let first: [u8; 4] = sample.get(..4)?.try_into().ok()?;
@@ -251,7 +254,7 @@ pub(crate) fn looks_like(sample: &[u8]) -> Option<Layout> {
 }
 
 /// Which event stands for the request, going by a sample.
-pub(crate) fn event_of(sample: &[u8], layout: Layout) -> BlkparseEvent {
+pub(crate) fn event_of(sample: &[u8], layout: Layout) -> Option<BlkparseEvent> {
     let mut seen = Seen::default();
     let mut rest = sample;
     while let Some((fields, after)) = first_of(rest, layout) {

@@ -1,9 +1,10 @@
 //! The events of blkparse, blktrace and ftrace.
 
 use std::fmt;
+use std::str::FromStr;
 
-/// Which event of blkparse, blktrace or ftrace stands for the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which event of blkparse, blktrace or ftrace stands for the request; in order, that which does so most closely first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BlkparseEvent {
     /// D: the request goes to the drive.
     Issued,
@@ -38,10 +39,18 @@ impl Seen {
         }
     }
 
-    /// The event that stands for a request most closely; queueing if there was none.
-    pub(crate) fn best(&self) -> BlkparseEvent {
-        let first = BlkparseEvent::ALL.into_iter().zip(self.0).find(|(_, seen)| *seen);
-        first.map_or(BlkparseEvent::Queued, |(event, _)| event)
+    /// The event that stands for a request most closely; none if there was none.
+    pub(crate) fn best(&self) -> Option<BlkparseEvent> {
+        BlkparseEvent::ALL.into_iter().zip(self.0).find(|(_, seen)| *seen).map(|(event, _)| event)
+    }
+}
+
+impl FromStr for BlkparseEvent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|event| event.to_string() == text || event.letter() == text);
+        found.ok_or_else(|| format!("'{text}' is no event of a request; issued, queued or completed would be right"))
     }
 }
 

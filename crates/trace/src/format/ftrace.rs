@@ -18,10 +18,10 @@
 use super::event::BlkparseEvent;
 use super::line_parser::LineParser;
 use super::names::Names;
-use super::requeues::Requeues;
 use super::{Item, TimeUnit, blkparse, rwbs};
 use crate::noted::{self, Note};
 use crate::number::{self, Flaw, split_blank};
+use crate::record::Stage;
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
@@ -45,7 +45,7 @@ const USUAL: (&[u8], BlkparseEvent) = (b"block_rq_issue", BlkparseEvent::Issued)
 #[derive(Clone, Copy)]
 pub(crate) struct Kind {
     name: &'static [u8],
-    event: BlkparseEvent,
+    pub(crate) event: BlkparseEvent,
 }
 
 impl Kind {
@@ -111,7 +111,6 @@ pub(crate) struct Ftrace {
     time: TimeUnit,
     kind: Kind,
     sector_bytes: u64,
-    requeues: Requeues,
     disks: Names,
     completions: u64,
 }
@@ -126,18 +125,21 @@ struct BlockEvent<'a> {
 
 impl Ftrace {
     pub(crate) fn new(time: TimeUnit, kind: Kind, sector_bytes: u64) -> Self {
-        Ftrace { time, kind, sector_bytes, requeues: Requeues::default(), disks: Names::default(), completions: 0 }
+        Ftrace { time, kind, sector_bytes, disks: Names::default(), completions: 0 }
     }
 
     /// Another event than the one that stands for the request: of interest where it ends or repeats one.
-    fn note(&mut self, line: &Line<'_>) {
-        let repeats = line.event == b"block_rq_requeue";
-        if self.kind.event == BlkparseEvent::Issued
-            && (repeats || line.event == b"block_rq_complete")
-            && let Ok(event) = block_event(line.rest)
-        {
-            let key = (event.device, event.sector);
-            if repeats { self.requeues.put_back(key) } else { self.requeues.completed(key) }
+    fn other(&self, line: &Line<'_>) -> Item {
+        let stage = match line.event {
+            b"block_rq_requeue" if self.kind.event == BlkparseEvent::Issued => Stage::PutBack,
+            b"block_rq_complete" if self.kind.event == BlkparseEvent::Issued => Stage::Completed,
+            _ => return Item::Skip(SkipReason::OtherEvent),
+        };
+        match (number::time(line.time, self.time.tick(), "the time"), block_event(line.rest)) {
+            (Ok(time_ns), Ok(BlockEvent { device, sector, .. })) => {
+                Item::end_of(stage, time_ns, device, (sector, self.sector_bytes))
+            }
+            _ => Item::Skip(SkipReason::OtherEvent),
         }
     }
 
@@ -146,10 +148,8 @@ impl Ftrace {
         let op = rwbs::op_of(letters);
         self.completions += u64::from(op.is_some() && self.kind.event == BlkparseEvent::Completed);
         let moves = op.is_some_and(|op| op != Op::Flush) && sectors > 0;
-        if self.kind.event == BlkparseEvent::Issued && moves && self.requeues.issued((device, sector)) {
-            return Ok(Item::Skip(SkipReason::Requeued));
-        }
-        Ok(rwbs::item(time_ns, device, letters, Some((sector, sectors)), self.sector_bytes))
+        let item = rwbs::item(time_ns, device, letters, Some((sector, sectors)), self.sector_bytes);
+        Ok(if self.kind.event == BlkparseEvent::Issued && moves { item.at(Stage::Issued) } else { item })
     }
 
     fn nvme(&mut self, time_ns: u64, rest: &[u8]) -> Result<Item, Flaw> {
@@ -200,8 +200,7 @@ impl LineParser for Ftrace {
             return Err(Flaw::Shape("no `seconds: event:` in the line".to_owned()));
         };
         if line.event != self.kind.name {
-            self.note(&line);
-            return Ok(Item::Skip(SkipReason::OtherEvent));
+            return Ok(self.other(&line));
         }
         let time_ns = number::time(line.time, self.time.tick(), "the time")?;
         if matches!(line.event, NVME | NVME_TARGET) {

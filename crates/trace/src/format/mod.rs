@@ -276,6 +276,11 @@ impl Format {
         }
     }
 
+    /// Whether it has several events of a request, of which one stands for it.
+    pub(crate) fn has_events(self) -> bool {
+        matches!(self, Format::Blkparse | Format::Blktrace | Format::Ftrace)
+    }
+
     /// Whether addresses or sizes are in sectors, whose size an option may say.
     #[must_use]
     pub fn has_sectors(self) -> bool {

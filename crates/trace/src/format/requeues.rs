@@ -3,11 +3,57 @@
 //! A request may be put back before it was ever issued, when a driver has no room. So the second issue
 //! counts as a repetition only if the first one was seen and has not completed.
 //!
+//! A request may be put back or complete on another CPU than that which issued it, so in another file of blktrace's. Files
+//! are merged before requests are looked at here.
+//!
 //! A table of fixed size holds the latest issues, one a slot. Where two requests share a slot the older
 //! one is forgotten, and its repetition counts as a request.
 
-/// A request's device and first sector.
-pub(crate) type Key = (u32, u64);
+use crate::TraceError;
+use crate::noted::{Note, Noted, Records};
+use crate::record::{Record, Stage};
+use crate::skipped::SkipReason;
+
+/// Each request once, and none of what became of it.
+pub(crate) struct OnceEach {
+    source: Box<dyn Records>,
+    requeues: Requeues,
+}
+
+impl OnceEach {
+    pub(crate) fn new(source: Box<dyn Records>) -> Self {
+        OnceEach { source, requeues: Requeues::default() }
+    }
+}
+
+impl Records for OnceEach {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        self.source.notes()
+    }
+
+    fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
+        loop {
+            let Some(record) = self.source.next_record(noted)? else { return Ok(None) };
+            let key = (record.device, record.offset_bytes);
+            let reason = match record.stage {
+                Stage::Issued if self.requeues.issued(key) => SkipReason::Requeued,
+                Stage::Whole | Stage::Issued => return Ok(Some(record)),
+                Stage::PutBack => {
+                    self.requeues.put_back(key);
+                    SkipReason::OtherEvent
+                }
+                Stage::Completed => {
+                    self.requeues.completed(key);
+                    SkipReason::OtherEvent
+                }
+            };
+            noted.skip(reason);
+        }
+    }
+}
+
+/// A request's device and first byte.
+type Key = (u32, u64);
 
 const SLOT_BITS: u32 = 12;
 
@@ -19,13 +65,13 @@ struct Issued {
 
 /// The latest issues.
 #[derive(Default)]
-pub(crate) struct Requeues {
+struct Requeues {
     slots: Vec<Option<Issued>>,
 }
 
 impl Requeues {
     /// A request is issued. Whether it was issued before, and put back since.
-    pub(crate) fn issued(&mut self, key: Key) -> bool {
+    fn issued(&mut self, key: Key) -> bool {
         if self.slots.is_empty() {
             self.slots.resize(1 << SLOT_BITS, None);
         }
@@ -36,7 +82,7 @@ impl Requeues {
     }
 
     /// A request is put back into the queue.
-    pub(crate) fn put_back(&mut self, key: Key) {
+    fn put_back(&mut self, key: Key) {
         if let Some(Some(issued)) = self.slots.get_mut(slot_of(key))
             && issued.key == key
         {
@@ -45,7 +91,7 @@ impl Requeues {
     }
 
     /// A request has completed.
-    pub(crate) fn completed(&mut self, key: Key) {
+    fn completed(&mut self, key: Key) {
         if let Some(slot) = self.slots.get_mut(slot_of(key))
             && slot.is_some_and(|issued| issued.key == key)
         {
@@ -54,8 +100,8 @@ impl Requeues {
     }
 }
 
-fn slot_of((device, sector): Key) -> usize {
-    let mixed = (sector ^ u64::from(device) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+fn slot_of((device, byte): Key) -> usize {
+    let mixed = (byte ^ u64::from(device) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - SLOT_BITS)) as usize
 }
 

@@ -49,7 +49,10 @@ impl<P: LineParser> TextRecords<P> {
             }
             _ => {}
         }
-        let what = format!("{what}; a {} record is `{}`", self.format, self.format.record());
+        let what = match self.format {
+            Format::Columns => format!("{what}; each line has the columns that --columns or the heading names"),
+            format => format!("{what}; a {format} record is `{}`", format.record()),
+        };
         if self.record_seen || !self.parser.allows_junk() {
             return Err(TraceError::line(&self.file, number, what));
         }
