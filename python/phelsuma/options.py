@@ -79,6 +79,8 @@ class Options(TypedDict, total=False):
     """Lines before the first record."""
     ops: str | None
     """Names of operations, such as read=0|R,write=1,skip=2 [default: the usual words]."""
+    event: str | None
+    """Which event of a request stands for it, for blkparse, blktrace and ftrace: issued, queued or completed."""
     sort: bool | None
     """Sort the trace's requests by time."""
     only_device: int | None

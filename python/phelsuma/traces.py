@@ -161,6 +161,7 @@ class Trace:
         separator: Optional[str] = None,
         skip_lines: Optional[int] = None,
         ops: Optional[str] = None,
+        event: Optional[str] = None,
         sort: bool = False,
         only_device: Optional[int] = None,
         first: Optional[int] = None,
@@ -169,7 +170,7 @@ class Trace:
         drop_trims: bool = False,
         strict: bool = False,
     ) -> Trace:
-        """Opens a trace and detects its format. The options are those of `Options`.
+        """Opens a trace, or one that `phelsuma trace get` lists by its name. The options are those of `Options`.
 
         Raises:
             InputError: the file cannot be read, or its format is unknown.
@@ -182,6 +183,7 @@ class Trace:
             "separator": separator,
             "skip_lines": skip_lines,
             "ops": ops,
+            "event": event,
             "sort": sort,
             "only_device": only_device,
             "first": first,

@@ -9,6 +9,8 @@ mod house;
 mod ideas;
 mod measure;
 mod modules;
+#[cfg(test)]
+mod one_build;
 mod source;
 mod table;
 mod walls;
