@@ -63,6 +63,7 @@ pub mod fold;
 pub mod format;
 pub mod histogram;
 pub mod info;
+mod window;
 pub mod workload;
 
 pub use bounds::{END_BYTES_MAX, SECTOR_BYTES_MAX, SIZE_BYTES_MAX, SPLIT_BYTES_MAX};

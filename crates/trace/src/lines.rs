@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead};
 
+use crate::window::Window;
+
 /// The longest line that any text format may have, in bytes without its end.
 pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024;
 
@@ -15,16 +17,17 @@ pub(crate) enum NextLine<'a> {
     End,
 }
 
-/// Reads lines into one reused buffer and counts them.
+/// Reads lines and counts them.
 pub(crate) struct Lines {
-    stream: Box<dyn BufRead + Send>,
-    buffer: Vec<u8>,
+    window: Window,
+    /// Bytes of the line last returned, with its end.
+    last: usize,
     number: u64,
 }
 
 impl Lines {
     pub(crate) fn new(stream: Box<dyn BufRead + Send>) -> Self {
-        Lines { stream, buffer: Vec::new(), number: 0 }
+        Lines { window: Window::new(stream), last: 0, number: 0 }
     }
 
     /// Number of the line last returned, from 1.
@@ -33,35 +36,29 @@ impl Lines {
     }
 
     pub(crate) fn next_line(&mut self) -> io::Result<NextLine<'_>> {
-        self.buffer.clear();
-        self.number += 1;
-        let mut ended = false;
-        while !ended {
-            let available = match self.stream.fill_buf() {
-                Ok(available) => available,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            if available.is_empty() {
-                if self.buffer.is_empty() {
-                    self.number -= 1;
-                    return Ok(NextLine::End);
-                }
-                break;
+        self.window.consume(self.last);
+        self.last = 0;
+        let mut searched = 0;
+        let length = loop {
+            let rest = self.window.rest();
+            if let Some(at) = memchr::memchr(b'\n', rest.get(searched..).unwrap_or_default()) {
+                self.last = searched + at + 1;
+                break searched + at;
             }
-            let (used, text) = match memchr::memchr(b'\n', available) {
-                Some(at) => {
-                    ended = true;
-                    (at + 1, available.get(..at).unwrap_or_default())
-                }
-                None => (available.len(), available),
-            };
-            if self.buffer.len() + text.len() > LINE_BYTES_MAX {
-                return Ok(NextLine::TooLong);
+            searched = rest.len();
+            if searched > LINE_BYTES_MAX || self.window.fill()? == 0 {
+                self.last = searched;
+                break searched;
             }
-            self.buffer.extend_from_slice(text);
-            self.stream.consume(used);
+        };
+        if self.last == 0 {
+            return Ok(NextLine::End);
         }
-        Ok(NextLine::Line(self.buffer.strip_suffix(b"\r").unwrap_or(&self.buffer)))
+        self.number += 1;
+        if length > LINE_BYTES_MAX {
+            return Ok(NextLine::TooLong);
+        }
+        let line = self.window.rest().get(..length).unwrap_or_default();
+        Ok(NextLine::Line(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 }

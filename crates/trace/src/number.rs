@@ -15,8 +15,32 @@ pub(crate) enum Flaw {
 /// Splits a line at runs of spaces and tabs into the first `N` columns; returns how many there are
 /// in all, which may be more.
 pub(crate) fn split_blank<'a, const N: usize>(line: &'a [u8], columns: &mut [&'a [u8]; N]) -> usize {
-    let parts = line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|part| !part.is_empty());
-    fill(parts, columns)
+    let (mut count, mut start) = (0, None);
+    for (at, byte) in line.iter().enumerate() {
+        let separates = matches!(byte, b' ' | b'\t');
+        match start {
+            None if !separates => start = Some(at),
+            Some(begin) if separates => {
+                if let (Some(column), Some(part)) = (columns.get_mut(count), line.get(begin..at)) {
+                    *column = part;
+                }
+                start = None;
+                count += 1;
+                // Enough to see that there are too many; a line of 64 KiB of separators costs nothing.
+                if count > N + 64 {
+                    return count;
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some(begin) = start {
+        if let (Some(column), Some(part)) = (columns.get_mut(count), line.get(begin..)) {
+            *column = part;
+        }
+        count += 1;
+    }
+    count
 }
 
 /// Splits a line at every comma, trimming blanks around the columns.
@@ -79,6 +103,16 @@ pub(crate) fn whole(text: &[u8], what: &str) -> Result<u64, Flaw> {
         return Err(Flaw::Shape(format!("{what} is empty, a whole number belongs there")));
     }
     let mut value: u64 = 0;
+    // So many digits fit, whatever they are.
+    if text.len() < 20 {
+        let mut odd = false;
+        for &byte in text {
+            let digit = byte.wrapping_sub(b'0');
+            odd |= digit > 9;
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        }
+        return if odd { Err(not_whole(text, what)) } else { Ok(value) };
+    }
     for &byte in text {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {

@@ -1,11 +1,12 @@
 //! The common part of all binary formats: records of a fixed size, numbered, with a truncated last one refused.
 
-use std::io::{self, BufRead, Read};
+use std::io::BufRead;
 use std::sync::Arc;
 
 use super::{Item, Record, Records};
 use crate::TraceError;
 use crate::noted::{Note, Noted};
+use crate::window::Window;
 
 /// Reads one record of `N` bytes.
 pub(crate) trait RecordParser<const N: usize>: Send {
@@ -25,7 +26,7 @@ pub(crate) trait RecordParser<const N: usize>: Send {
 
 /// A binary trace as a stream of records.
 pub(crate) struct BinaryRecords<P, const N: usize> {
-    stream: Box<dyn BufRead + Send>,
+    window: Window,
     parser: P,
     file: Arc<str>,
     /// Records begun so far.
@@ -36,7 +37,7 @@ pub(crate) struct BinaryRecords<P, const N: usize> {
 
 impl<P: RecordParser<N>, const N: usize> BinaryRecords<P, N> {
     pub(crate) fn new(stream: Box<dyn BufRead + Send>, parser: P, file: Arc<str>, header_bytes: u64) -> Self {
-        BinaryRecords { stream, parser, file, record: 0, byte: header_bytes }
+        BinaryRecords { window: Window::new(stream), parser, file, record: 0, byte: header_bytes }
     }
 
     fn error(&self, start: u64, what: String) -> TraceError {
@@ -52,22 +53,24 @@ impl<P: RecordParser<N>, const N: usize> Records for BinaryRecords<P, N> {
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
         loop {
             let start = self.byte;
-            let mut bytes = [0; N];
             let failed = |source| TraceError::io(&self.file, format!("reading at byte {start} failed"), source);
-            let filled = read_up_to(&mut self.stream, &mut bytes).map_err(failed)?;
-            if filled == 0 {
-                return Ok(None);
-            }
-            self.record += 1;
-            self.byte += filled as u64;
-            if filled < N {
+            while self.window.rest().len() < N && self.window.fill().map_err(failed)? > 0 {}
+            let Some(bytes) = self.window.rest().first_chunk::<N>() else {
+                let filled = self.window.rest().len();
+                if filled == 0 {
+                    return Ok(None);
+                }
+                self.record += 1;
                 return Err(self.error(start, format!("the file ends {filled} bytes into a record of {N}")));
-            }
-            let item = self.parser.parse(&bytes).map_err(|what| self.error(start, what))?;
-            let trailing = self.parser.trailing_bytes(&bytes);
+            };
+            self.record += 1;
+            self.byte += N as u64;
+            let item = self.parser.parse(bytes);
+            let trailing = self.parser.trailing_bytes(bytes);
+            self.window.consume(N);
+            let item = item.map_err(|what| self.error(start, what))?;
             if trailing > 0 {
-                let passed = io::copy(&mut self.stream.by_ref().take(trailing), &mut io::sink());
-                let passed = passed.map_err(|source| {
+                let passed = self.window.skip(trailing).map_err(|source| {
                     TraceError::io(&self.file, format!("reading at byte {} failed", self.byte), source)
                 })?;
                 self.byte += passed;
@@ -82,19 +85,6 @@ impl<P: RecordParser<N>, const N: usize> Records for BinaryRecords<P, N> {
             }
         }
     }
-}
-
-fn read_up_to(stream: &mut dyn BufRead, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match stream.read(rest) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 /// Numbers at fixed places of a fixed-size record. A place past the end reads as zeros; every caller

@@ -30,6 +30,8 @@ struct Dialect {
 pub(crate) struct Lenient<P> {
     parser: P,
     dialect: Dialect,
+    /// The dialect is the format's own.
+    is_native: bool,
     /// A separator that the file names itself, as `sep=;`.
     named: Option<u8>,
     scratch: Vec<u8>,
@@ -42,7 +44,7 @@ pub(crate) struct Lenient<P> {
 impl<P: LineParser> Lenient<P> {
     pub(crate) fn new(parser: P) -> Self {
         let dialect = Dialect::default();
-        Lenient { parser, dialect, named: None, scratch: Vec::new(), extra_columns: 0, guessing: false }
+        Lenient { parser, dialect, is_native: true, named: None, scratch: Vec::new(), extra_columns: 0, guessing: false }
     }
 
     /// One whose file has this separator between columns.
@@ -50,6 +52,7 @@ impl<P: LineParser> Lenient<P> {
         let native = parser.separator().byte();
         let mut lenient = Self::new(parser);
         lenient.dialect.separator = separator.filter(|&separator| separator != native).map(|other| (other, native));
+        lenient.is_native = lenient.dialect == Dialect::default();
         lenient
     }
 
@@ -101,6 +104,7 @@ impl<P: LineParser> Lenient<P> {
                 };
                 if fits {
                     self.dialect = dialect;
+                    self.is_native = dialect == Dialect::default();
                     self.extra_columns += u64::from(columns.is_some());
                     return item;
                 }
@@ -115,7 +119,7 @@ impl<P: LineParser> Lenient<P> {
             self.named = Some(separator);
             return Ok(Item::Header);
         }
-        let item = if self.dialect == Dialect::default() {
+        let item = if self.is_native {
             self.parser.parse(line)
         } else {
             let extra = normalise(line, self.dialect, self.parser.separator(), &mut self.scratch);
