@@ -15,30 +15,22 @@ pub(crate) enum Flaw {
 /// Splits a line at runs of spaces and tabs into the first `N` columns; returns how many there are
 /// in all, which may be more.
 pub(crate) fn split_blank<'a, const N: usize>(line: &'a [u8], columns: &mut [&'a [u8]; N]) -> usize {
-    let (mut count, mut start) = (0, None);
-    for (at, byte) in line.iter().enumerate() {
-        let separates = matches!(byte, b' ' | b'\t');
-        match start {
-            None if !separates => start = Some(at),
-            Some(begin) if separates => {
-                if let (Some(column), Some(part)) = (columns.get_mut(count), line.get(begin..at)) {
-                    *column = part;
-                }
-                start = None;
-                count += 1;
-                // Enough to see that there are too many; a line of 64 KiB of separators costs nothing.
-                if count > N + 64 {
-                    return count;
-                }
-            }
-            _ => {}
-        }
-    }
-    if let Some(begin) = start {
-        if let (Some(column), Some(part)) = (columns.get_mut(count), line.get(begin..)) {
+    // One comparison settles most bytes.
+    let blank = |&byte: &u8| byte <= b' ' && matches!(byte, b' ' | b'\t');
+    let (mut count, mut rest) = (0, line);
+    while let Some(begin) = rest.iter().position(|byte| !blank(byte)) {
+        rest = rest.get(begin..).unwrap_or_default();
+        let end = rest.iter().position(blank).unwrap_or(rest.len());
+        let (part, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        if let Some(column) = columns.get_mut(count) {
             *column = part;
         }
+        rest = after;
         count += 1;
+        // Enough to see that there are too many; a line of 64 KiB of separators costs nothing.
+        if count > N + 64 {
+            break;
+        }
     }
     count
 }
@@ -82,10 +74,13 @@ fn fill<'a, const N: usize>(parts: impl Iterator<Item = &'a [u8]>, columns: &mut
 }
 
 /// Refuses a line whose number of columns is wrong.
+#[inline]
 pub(crate) fn need_columns(found: usize, right: std::ops::RangeInclusive<usize>) -> Result<(), Flaw> {
-    if right.contains(&found) {
-        return Ok(());
-    }
+    if right.contains(&found) { Ok(()) } else { Err(wrong_columns(found, &right)) }
+}
+
+#[cold]
+fn wrong_columns(found: usize, right: &std::ops::RangeInclusive<usize>) -> Flaw {
     let (low, high) = (*right.start(), *right.end());
     let right = if low == high {
         low.to_string()
@@ -94,39 +89,30 @@ pub(crate) fn need_columns(found: usize, right: std::ops::RangeInclusive<usize>)
     } else {
         format!("{low} to {high}")
     };
-    Err(Flaw::Shape(format!("{found} columns where {right} belong")))
+    Flaw::Shape(format!("{found} columns where {right} belong"))
 }
 
 /// A whole number that is not negative and fits 64 bits.
+#[inline]
 pub(crate) fn whole(text: &[u8], what: &str) -> Result<u64, Flaw> {
+    // So many digits fit, whatever they are.
+    match leading_digits(text) {
+        (value, []) if text.len() < 20 && !text.is_empty() => Ok(value),
+        _ => odd_whole(text, what),
+    }
+}
+
+/// The same of a text that is long, or no whole number.
+#[cold]
+fn odd_whole(text: &[u8], what: &str) -> Result<u64, Flaw> {
     if text.is_empty() {
         return Err(Flaw::Shape(format!("{what} is empty, a whole number belongs there")));
     }
-    let mut value: u64 = 0;
-    // So many digits fit, whatever they are.
-    if text.len() < 20 {
-        let mut odd = false;
-        for &byte in text {
-            let digit = byte.wrapping_sub(b'0');
-            odd |= digit > 9;
-            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-        }
-        return if odd { Err(not_whole(text, what)) } else { Ok(value) };
+    if !text.iter().all(u8::is_ascii_digit) {
+        return Err(not_whole(text, what));
     }
-    for &byte in text {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return Err(not_whole(text, what));
-        }
-        value = match value.checked_mul(10).and_then(|tens| tens.checked_add(u64::from(digit))) {
-            Some(value) => value,
-            None if text.iter().all(u8::is_ascii_digit) => {
-                return Err(Flaw::Value(format!("{what} {} does not fit 64 bits", excerpt(text))));
-            }
-            None => return Err(not_whole(text, what)),
-        };
-    }
-    Ok(value)
+    let value = std::str::from_utf8(text).ok().and_then(|digits| digits.parse().ok());
+    value.ok_or_else(|| Flaw::Value(format!("{what} {} does not fit 64 bits", excerpt(text))))
 }
 
 #[cold]
@@ -190,23 +176,34 @@ pub(crate) fn time(text: &[u8], tick: Tick, what: &str) -> Result<u64, Flaw> {
 }
 
 fn time_in(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, Flaw> {
-    let point = memchr::memchr(b'.', text).unwrap_or(text.len());
-    let (whole_text, fraction) = text.split_at_checked(point).unwrap_or((text, &[]));
-    let fraction = fraction.strip_prefix(b".").unwrap_or_default();
-    let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
-    if (whole_text.is_empty() && fraction.is_empty()) || !digits(whole_text) || !digits(fraction) {
+    let (whole_value, rest) = leading_digits(text);
+    let fraction = match rest {
+        [] if !text.is_empty() => rest,
+        [b'.', fraction @ ..] if text.len() > 1 => fraction,
+        _ => return odd_time(text, unit_ns, what),
+    };
+    // So many digits fit, whatever they are.
+    let digits = text.get(..text.len() - rest.len()).unwrap_or_default();
+    let whole_value = if digits.len() < 20 { whole_value } else { whole(digits, what)? };
+    // Nine digits are a billionth of the unit. Units are at most a second, so nothing is lost, and all fits 64 bits.
+    let (billionths, behind) = leading_digits(fraction.get(..9).unwrap_or(fraction));
+    if !behind.is_empty() || !fraction.get(9..).unwrap_or_default().iter().all(u8::is_ascii_digit) {
         return odd_time(text, unit_ns, what);
     }
-    let whole_value = if whole_text.is_empty() { 0 } else { whole(whole_text, what)? };
-    // Nine digits are a billionth of the unit. Units are at most a second, so nothing is lost.
-    let mut billionths: u64 = 0;
-    for place in 0..9 {
-        let digit = fraction.get(place).map_or(0, |byte| u64::from(byte - b'0'));
-        billionths = billionths * 10 + digit;
+    let tens = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10];
+    let scaled = billionths * tens.get(fraction.len()).unwrap_or(&1);
+    let whole_ns = whole_value.checked_mul(unit_ns);
+    whole_ns.and_then(|ns| ns.checked_add(scaled * unit_ns / 1_000_000_000)).ok_or_else(|| too_late(text, what))
+}
+
+/// The number that a text begins with, modulo 2^64, and what is behind it.
+fn leading_digits(text: &[u8]) -> (u64, &[u8]) {
+    let (mut value, mut rest) = (0u64, text);
+    while let [digit @ b'0'..=b'9', behind @ ..] = rest {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        rest = behind;
     }
-    let fraction_ns = u128::from(billionths) * u128::from(unit_ns) / 1_000_000_000;
-    let ns = u128::from(whole_value) * u128::from(unit_ns) + fraction_ns;
-    u64::try_from(ns).map_err(|_| too_late(text, what))
+    (value, rest)
 }
 
 #[cold]

@@ -77,7 +77,9 @@ impl<P: LineParser> TextRecords<P> {
 
     /// Passes on what the parser noticed of the file.
     fn note(&mut self, noted: &mut Noted) {
-        noted.extra_columns += std::mem::take(&mut self.parser.extra_columns);
+        if self.parser.extra_columns > 0 {
+            noted.extra_columns += std::mem::take(&mut self.parser.extra_columns);
+        }
     }
 }
 
