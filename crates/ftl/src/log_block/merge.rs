@@ -70,8 +70,8 @@ impl<I: LogIndex> Ground<I> {
         self.merge_together(nand, &[Merge { logical_block, own: Some(slot) }], 1, at)
     }
 
-    /// Merges logical blocks, of those that stand in the same map page up to `most` at a time. Their new data blocks
-    /// are written side by side, then the map page that names them. Only then the old blocks are given back.
+    /// Merges logical blocks, up to `most` of those that are copied at a time. Their new data blocks are written side by
+    /// side, then each map page that names some of them. Only then the old blocks of these are given back.
     pub(super) fn merge_together<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -85,17 +85,13 @@ impl<I: LogIndex> Ground<I> {
         );
         let (mut done, mut rest) = (at, merges.to_vec());
         // Each round merges one at least.
-        while let Some(first) = rest.first() {
-            let part = self.data.part_of(first.logical_block);
-            let same = rest.iter().take_while(|merge| self.data.part_of(merge.logical_block) == part).count();
-            let behind = rest.split_off(same);
+        while !rest.is_empty() {
             let gathered = self.gather_together(nand, &rest, most, done)?;
-            done = self.switch_together(nand, &gathered.ready, done)?;
+            done = self.switch_together(nand, gathered.ready, done)?;
             for (slot, degree) in gathered.emptied {
                 done = self.give_back(nand, slot, degree, done)?;
             }
             rest = gathered.left;
-            rest.extend(behind);
         }
         Ok(done)
     }
@@ -162,15 +158,32 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Blocks that are ready become data blocks: all of one map page.
-    fn switch_together<N: Nand>(&mut self, nand: &mut N, ready: &[Ready], at: Time) -> Result<Time, FtlError> {
-        let blocks: Vec<_> = ready.iter().map(|ready| (ready.logical_block, ready.block)).collect();
-        let done = self.switch_all(nand, &blocks, at)?;
-        for ready in ready {
-            match ready.became {
-                Some((slot, is_switch)) => self.became_data_block(slot, is_switch),
-                None => self.tally.full_merges += 1,
+    /// Blocks that are ready become data blocks, one map page after the other: of each the old blocks are given back
+    /// before the next one may need a free block.
+    fn switch_together<N: Nand>(&mut self, nand: &mut N, mut ready: Vec<Ready>, at: Time) -> Result<Time, FtlError> {
+        ready.sort_unstable_by_key(|ready| ready.logical_block);
+        let (mut done, mut rest) = (at, ready.as_slice());
+        while let Some(first) = rest.first() {
+            let part = self.data.part_of(first.logical_block);
+            let same = rest.iter().take_while(|ready| self.data.part_of(ready.logical_block) == part).count();
+            let (of_part, others) = rest.split_at(same);
+            let blocks: Vec<_> = of_part.iter().map(|ready| (ready.logical_block, ready.block)).collect();
+            done = match self.switch_all(nand, &blocks, done) {
+                Ok(done) => done,
+                Err(error) => {
+                    // Nothing names the others.
+                    let unnamed = others.iter().filter(|ready| ready.became.is_none()).filter_map(|ready| ready.block);
+                    unnamed.for_each(|block| self.pool.release(block));
+                    return Err(error);
+                }
+            };
+            for ready in of_part {
+                match ready.became {
+                    Some((slot, is_switch)) => self.became_data_block(slot, is_switch),
+                    None => self.tally.full_merges += 1,
+                }
             }
+            rest = others;
         }
         Ok(done)
     }

@@ -1,9 +1,8 @@
 //! Merges on all channels together (LAST++ sections 4.3 and 4.4, figures 7 and 10).
 //!
-//! The new data blocks of all logical blocks that are merged at a time are written side by side. Then the map page that
-//! names them is written. Only then the old blocks are given back. Logical blocks of different map pages are merged one
-//! after the other. So each logical block switches alone, or with others that one page switches. (The paper has one
-//! atomic write for all.)
+//! The new data blocks of as many logical blocks as there are channels are written side by side. Then each map page that
+//! names some of them is written, and the old blocks of these are given back. So each logical block switches alone, or
+//! with others that one page switches. (The paper has one atomic write for all.)
 
 use super::state::Last;
 use super::tables::Tables;

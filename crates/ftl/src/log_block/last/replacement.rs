@@ -3,8 +3,10 @@
 //! Where a partition needs a block:
 //!
 //! 1. A dead block of the hot partition, one that holds invalid pages alone, is erased.
-//! 2. Where there is none, and the hot partition has its share of the valid pages, its block of the smallest
-//!    association degree is merged. So pages that were hot once leave it.
+//! 2. Where there is none, and the hot partition has its share of the valid pages, the block of the smallest
+//!    association degree in either partition is merged. So pages that were hot once leave the hot one. (The paper
+//!    takes a hot block for a hot page, and a cold one for a cold page. A full hot partition of few valid pages then
+//!    has hot blocks merged where cold ones are cheaper.)
 //! 3. Otherwise the block of the cold partition with the smallest association degree is merged.
 //!
 //! The block that is gained goes to the partition that needs it. The partitions are as large as that makes them.
@@ -43,8 +45,12 @@ impl Last {
         };
         let (cold, hot) = (of(Role::Log), of(Role::Hot));
         let is_dead = hot.is_some_and(|(cost, ..)| cost.is_dead());
-        let (first, second) = if is_dead || self.hot_is_at_its_most(ground) { (hot, cold) } else { (cold, hot) };
-        first.or(second).map(|(.., slot)| slot)
+        let chosen = match (cold, hot) {
+            (Some(cold), Some(hot)) if is_dead || (self.hot_is_at_its_most(ground) && hot < cold) => hot,
+            (Some(one), _) | (None, Some(one)) => one,
+            (None, None) => return None,
+        };
+        Some(chosen.2)
     }
 
     /// The log blocks to merge where a channel needs one for a partition.

@@ -188,8 +188,8 @@ impl<S: Scheme, N: Nand> Session<'_, Hybrid<S>, N> {
         if ground.barriers.keeps(Barrier::SuspectsCopied) {
             now = ground.write_parts(self.nand, map.suspects(), now)?;
             let merges: Vec<Merge> = suspects.iter().map(|logical_block| Merge::full(*logical_block)).collect();
-            // One after the other: of each the map says so before the next one takes a block.
-            now = ground.merge_together(self.nand, &merges, 1, now)?;
+            let channels = ground.geometry.channels();
+            now = ground.merge_together(self.nand, &merges, channels, now)?;
         }
         now = now.max(ground.pool.clock.horizon());
         ground.kept.0.clear();
