@@ -1,9 +1,9 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, GeckoMerge, IntegrityPart, LastParts, LogInstances,
-    LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Synchronize,
-    TIMEOUT_MS, ValidityPart,
+    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, FastParts, GeckoMerge, IntegrityPart, LastParts,
+    LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts,
+    Synchronize, TIMEOUT_MS, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;
@@ -267,7 +267,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "fast",
         about: "data blocks, one sequential log block, and log blocks that all share (FAST, LAST++ section 3)",
-        composition: log_block(LogScheme::Fast),
+        composition: log_block(LogScheme::Fast(FastParts::DEFAULT)),
     },
     Preset {
         name: "superblock",
@@ -292,7 +292,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "ftl-mm:fast",
         about: "as fast, an FTL for each channel, pages dealt to them in turn (FTL-MM, LAST++ section 5.1)",
-        composition: per_channel(LogScheme::Fast),
+        composition: per_channel(LogScheme::Fast(FastParts::DEFAULT)),
     },
     Preset {
         name: "ftl-mm:superblock",

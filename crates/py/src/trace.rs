@@ -100,7 +100,10 @@ impl Trace {
     #[new]
     fn new(path: PathBuf, words: Vec<String>) -> PyResult<Self> {
         let format: FormatArgs = options(words).map_err(raised)?;
-        let origin = TraceOrigin::Files { paths: vec![trace_path(path).map_err(raised)?], options: format.open_options().map_err(raised)? };
+        let origin = TraceOrigin::Files {
+            paths: vec![trace_path(path).map_err(raised)?],
+            options: format.open_options().map_err(raised)?,
+        };
         origin.open().map_err(raised)?;
         Ok(Self(origin))
     }

@@ -107,7 +107,8 @@ fn download(trace: &ListedTrace, place: &Place) -> Outcome {
         }
         _ => {
             let said = String::from_utf8_lossy(&ran.stderr);
-            let why = said.lines().last().filter(|line| !line.is_empty()).map_or(String::new(), |line| format!(": {line}"));
+            let why =
+                said.lines().last().filter(|line| !line.is_empty()).map_or(String::new(), |line| format!(": {line}"));
             let way = by_hand(trace, place);
             Err(Failure::Failed(format!("{}: cannot be fetched from {}{why}{way}", trace.name, trace.url)))
         }

@@ -134,11 +134,18 @@ fn show(list: &TraceList, folder: &Path) -> Outcome {
     });
     let traces = table::texts(["trace", "requests", "there", "terms", "what it is"], rows);
     let rows = list.collections.iter().map(|collection| {
-        [format!("{}/NAME", collection.name), collection.page.clone(), collection.licence.clone(), collection.about.clone()]
+        [
+            format!("{}/NAME", collection.name),
+            collection.page.clone(),
+            collection.licence.clone(),
+            collection.about.clone(),
+        ]
     });
     let collections = table::texts(["by hand", "from", "terms", "what it is"], rows);
     let folder = folder.display();
-    output::print(&format!("{traces}\n\n{collections}\n\nThey are in {folder}. `phelsuma trace get NAME` fetches one.\n"))
+    output::print(&format!(
+        "{traces}\n\n{collections}\n\nThey are in {folder}. `phelsuma trace get NAME` fetches one.\n"
+    ))
 }
 
 /// Traces as JSON.

@@ -62,7 +62,8 @@ fn answer(mut client: TcpStream, asked: &Mutex<Vec<(String, usize)>>, files: &mu
     let lines: Vec<String> =
         BufReader::new(&client).lines().map(Result::unwrap).take_while(|line| !line.is_empty()).collect();
     let Some(name) = lines.first().and_then(|line| line.split(['/', ' ']).nth(2)) else { return };
-    let from = lines.iter().find_map(|line| line.to_ascii_lowercase().strip_prefix("range: bytes=").map(str::to_string));
+    let from =
+        lines.iter().find_map(|line| line.to_ascii_lowercase().strip_prefix("range: bytes=").map(str::to_string));
     let from: usize = from.map_or(0, |range| range.trim_end_matches('-').parse().unwrap());
     asked.lock().unwrap().push((name.to_string(), from));
     let Some(file) = files.get_mut(name) else {
@@ -76,7 +77,11 @@ fn answer(mut client: TcpStream, asked: &Mutex<Vec<(String, usize)>>, files: &mu
             return;
         }
         from if from > 0 && file.takes_ranges => {
-            format!("206 Partial Content\r\nContent-Range: bytes {from}-{}/{length}\r\nContent-Length: {}", length - 1, length - from)
+            format!(
+                "206 Partial Content\r\nContent-Range: bytes {from}-{}/{length}\r\nContent-Length: {}",
+                length - 1,
+                length - from
+            )
         }
         _ => format!("200 OK\r\nContent-Length: {length}"),
     };
@@ -105,7 +110,8 @@ impl Home {
     fn run(&self, line: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_phelsuma"));
         command.args(words(line)).env("HOME", &self.0).stdin(Stdio::null());
-        for variable in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "PHELSUMA_TRACES", "http_proxy", "HTTP_PROXY", "all_proxy"] {
+        for variable in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "PHELSUMA_TRACES", "http_proxy", "HTTP_PROXY", "all_proxy"]
+        {
             command.env_remove(variable);
         }
         command.env("no_proxy", "127.0.0.1").output().unwrap()
@@ -255,5 +261,8 @@ fn without_curl_the_way_by_hand_is_said() {
     }
     let out = command.output().unwrap();
     let error = String::from_utf8(out.stderr).unwrap();
-    assert!(out.status.code() == Some(1) && error.contains("curl cannot be run") && error.contains("it goes to "), "{error}");
+    assert!(
+        out.status.code() == Some(1) && error.contains("curl cannot be run") && error.contains("it goes to "),
+        "{error}"
+    );
 }

@@ -24,7 +24,7 @@ part! { "log" "how a log-block FTL uses its log blocks";
     LogScheme "How a log-block FTL uses its log blocks." {
         Block "block" "None but the block that is being copied: plain block mapping (LAST++ section 2.1)."
         Bast "bast" "One for each logical block that is written (BAST; LAST++ section 3)."
-        Fast "fast" "One for sequential writes, all others for whatever comes (FAST; LAST++ section 3)."
+        Fast "fast" "One for sequential writes, all others for whatever comes (FAST; LAST++ section 3)." (FastParts)
         Superblock "superblock" "Those of superblocks, in which pages stand anywhere (SUPERBLOCK; µ-FTL section 3)."
             (SuperblockParts)
         Last "last++" "Sequential ones and random ones over all channels, those in a hot and a cold partition (LAST++ \
@@ -64,6 +64,18 @@ group! {
 }
 
 group! {
+    FastParts "What FAST goes by." {
+        sequential: FastSequential "what fast does where the sequential log block's owner is written elsewhere than behind it"
+            ["fast.sequential", each_of(FastSequential::EACH)];
+    }
+}
+
+values! { FastSequential "What FAST does with a page of the sequential log block's owner that is not the next one." {
+    Kept "kept" "It goes to a random log block, and the sequential one stays."
+    Published "published" "The sequential log block is merged at once (FAST, 2007, section 3.2)."
+} }
+
+group! {
     LastParts "What LAST++ goes by. The defaults are the paper's." {
         threshold: u32 "from which on a request is sequential to last++ (LAST++ section 4.2)"
             ["last.threshold", number(1, 1_000_000, 16).unit("pages").said("it can be {least} to {most} pages")];
@@ -80,7 +92,7 @@ group! {
         background: LastBackground "what last++ merges while the host is idle"
             ["last.background", each_of(LastBackground::EACH).default_is(2)];
         idle_ms: u32 "how long the host is idle before that" ["last.idle",
-            number(0, 1_000_000, 100).unit("milliseconds").said("it can be {least} to {most} milliseconds")];
+            number(0, 1_000_000, 2_000).unit("milliseconds").said("it can be {least} to {most} milliseconds")];
         swaps: bool "whether last++ moves cold data to worn blocks (LAST++ section 4.9)"
             ["last.wear", words(&["none", "swap"])];
         swap_lag: u32 "by which the block of cold data must be behind the most worn free one"
@@ -118,6 +130,10 @@ impl Parts for LogParts {
                     LogScheme::Superblock(of) => of.param(name),
                     _ => None,
                 }
+            }))
+            .chain(Row::<Self>::group::<FastParts>(("log", &["fast"]), |parts, name| match &mut parts.scheme {
+                LogScheme::Fast(of) => of.param(name),
+                _ => None,
             }))
             .chain(Row::<Self>::group::<LastParts>(("log", &["last++"]), |parts, name| match &mut parts.scheme {
                 LogScheme::Last(of) => of.param(name),
@@ -171,7 +187,13 @@ impl LogParts {
             LogScheme::Bast => {
                 (format!("data-blocks + {log}"), ["log-map", "least recently written", "by logical block"])
             }
-            LogScheme::Fast => (format!("data-blocks + {log}"), ["log-map", "round robin", "sequential or random"]),
+            LogScheme::Fast(FastParts { sequential }) => {
+                let placement = match sequential {
+                    FastSequential::Kept => "sequential or random",
+                    FastSequential::Published => "sequential, left at once, or random",
+                };
+                (format!("data-blocks + {log}"), ["log-map", "round robin", placement])
+            }
             LogScheme::Superblock(of) => {
                 // Its log blocks are those of updates.
                 let updates = blocks.iter().map(|blocks| blocks.replace("blocks", "updates")).collect();
@@ -217,7 +239,10 @@ mod tests {
     fn parameters_are_those_of_the_family_alone() {
         let bast = set("bast", &[("log.blocks", "17"), ("log", "fast")]).unwrap();
         let instances = LogInstances::One;
-        assert_eq!(bast, Composition::LogBlock(LogParts { scheme: LogScheme::Fast, log_blocks: 17, instances }));
+        assert_eq!(
+            bast,
+            Composition::LogBlock(LogParts { scheme: LogScheme::Fast(FastParts::DEFAULT), log_blocks: 17, instances })
+        );
         assert_eq!(bast.names()[0], "data-blocks + fast(blocks=17)");
         let message = |ftl: &str, setting| set(ftl, &[setting]).unwrap_err().to_string();
         assert!(message("bast", ("victim", "fifo")).contains("only page-mapped FTLs have it"));

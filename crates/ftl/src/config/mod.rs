@@ -18,7 +18,8 @@ pub use composition::Composition;
 pub(crate) use composition::OnFlash;
 pub use error::ConfigError;
 pub use log_parts::{
-    LastBackground, LastParts, LogInstances, LogParts, LogScheme, MergeCosts, SuperblockParts, Switch,
+    FastParts, FastSequential, LastBackground, LastParts, LogInstances, LogParts, LogScheme, MergeCosts,
+    SuperblockParts, Switch,
 };
 pub use page_parts::PageParts;
 pub use parts::{

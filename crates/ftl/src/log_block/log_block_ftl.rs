@@ -46,7 +46,7 @@ impl LogBlockFtl {
         match config.composition.scheme {
             LogScheme::Block => Hybrid::<Plain>::fits(geometry, config, described, bad),
             LogScheme::Bast => Hybrid::<Bast>::fits(geometry, config, described, bad),
-            LogScheme::Fast => Hybrid::<Fast>::fits(geometry, config, described, bad),
+            LogScheme::Fast(_) => Hybrid::<Fast>::fits(geometry, config, described, bad),
             LogScheme::Last(_) => Hybrid::<Last>::fits(geometry, config, described, bad),
             LogScheme::Superblock(parts) => Superblocks::fits(geometry, config, parts, described, bad),
         }
@@ -57,7 +57,7 @@ impl LogBlockFtl {
         Ok(match config.composition.scheme {
             LogScheme::Block => Self::Block(Box::new(Hybrid::blank(nand, config, &(), anchors)?)),
             LogScheme::Bast => Self::Bast(Box::new(Hybrid::blank(nand, config, &(), anchors)?)),
-            LogScheme::Fast => Self::Fast(Box::new(Hybrid::blank(nand, config, &(), anchors)?)),
+            LogScheme::Fast(of) => Self::Fast(Box::new(Hybrid::blank(nand, config, &of, anchors)?)),
             LogScheme::Last(parts) => Self::Last(Box::new(Hybrid::blank(nand, config, &parts, anchors)?)),
             LogScheme::Superblock(parts) => {
                 Self::Superblock(Box::new(Superblocks::blank(nand, config, parts, anchors)?))
@@ -81,7 +81,7 @@ impl LogBlockFtl {
         Ok(match config.composition.scheme {
             LogScheme::Block => of!(Block, Hybrid::recover_described(nand, config, &(), anchors, steps)),
             LogScheme::Bast => of!(Bast, Hybrid::recover_described(nand, config, &(), anchors, steps)),
-            LogScheme::Fast => of!(Fast, Hybrid::recover_described(nand, config, &(), anchors, steps)),
+            LogScheme::Fast(of) => of!(Fast, Hybrid::recover_described(nand, config, &of, anchors, steps)),
             LogScheme::Last(parts) => of!(Last, Hybrid::recover_described(nand, config, &parts, anchors, steps)),
             LogScheme::Superblock(parts) => {
                 of!(Superblock, Superblocks::recover_described(nand, config, parts, anchors, steps))

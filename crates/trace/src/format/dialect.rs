@@ -44,7 +44,15 @@ pub(crate) struct Lenient<P> {
 impl<P: LineParser> Lenient<P> {
     pub(crate) fn new(parser: P) -> Self {
         let dialect = Dialect::default();
-        Lenient { parser, dialect, is_native: true, named: None, scratch: Vec::new(), extra_columns: 0, guessing: false }
+        Lenient {
+            parser,
+            dialect,
+            is_native: true,
+            named: None,
+            scratch: Vec::new(),
+            extra_columns: 0,
+            guessing: false,
+        }
     }
 
     /// One whose file has this separator between columns.

@@ -140,7 +140,14 @@ impl LineParser for Fio {
         };
         let device = self.device(name)?;
         if op == Op::Flush {
-            return Ok(Item::Record(Record { time_ns, device, op, offset_bytes: 0, size_bytes: 0, stage: Stage::Whole }));
+            return Ok(Item::Record(Record {
+                time_ns,
+                device,
+                op,
+                offset_bytes: 0,
+                size_bytes: 0,
+                stage: Stage::Whole,
+            }));
         }
         if arguments != 2 {
             return Err(Flaw::Value(format!("{} needs an offset and a length", excerpt(action))));

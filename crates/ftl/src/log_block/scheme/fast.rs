@@ -9,9 +9,10 @@
 //!   oldest is merged (round robin). Each logical block with live pages in it is merged in full, one after the other.
 //!   How many that are is the association degree.
 //!
-//! Simplified: a page of the sequential log block's logical block may come that is not the next one. FAST then merges
-//! that log block at once. Here the page goes to the random ones, and the sequential log block stays. A merge takes the
-//! newest version of each page wherever it stands, so that is safe.
+//! A page of the sequential log block's logical block may come that is not the next one. FAST as published merges that
+//! log block at once (`fast.sequential=published`). By default the page goes to the random ones, and the sequential log
+//! block stays: fewer merges, so a stronger baseline. A merge takes the newest version of each page wherever it stands,
+//! so both are safe.
 
 use super::super::ground::Ground;
 use super::super::log_index::HashIndex;
@@ -19,16 +20,18 @@ use super::super::log_state::NOBODY;
 use super::super::shape::HybridSizes;
 use super::{PartOf, Scheme};
 use crate::barriers::Barriers;
+use crate::config::{FastParts, FastSequential};
 use crate::{FtlError, RamLedger};
 use alloc::collections::VecDeque;
 use phelsuma_nand::{Content, Geometry, Nand, Time};
 
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub(in super::super) struct Fast {
     /// The slot of the sequential log block.
     sequential: Option<u32>,
     /// Those of the random log blocks, the oldest first.
     random: VecDeque<u32>,
+    parts: FastParts,
 }
 
 impl Fast {
@@ -78,14 +81,14 @@ impl Fast {
 }
 
 impl Scheme for Fast {
-    type Parts = ();
+    type Parts = FastParts;
     type Index = HashIndex;
 
-    fn new((): &(), _geometry: &Geometry, _sizes: &HybridSizes) -> Self {
-        Self::default()
+    fn new(parts: &FastParts, _geometry: &Geometry, _sizes: &HybridSizes) -> Self {
+        Self { sequential: None, random: VecDeque::new(), parts: *parts }
     }
 
-    fn index((): &(), geometry: &Geometry, sizes: &HybridSizes, _barriers: Barriers) -> HashIndex {
+    fn index(_: &FastParts, geometry: &Geometry, sizes: &HybridSizes, _barriers: Barriers) -> HashIndex {
         HashIndex::of(geometry, sizes)
     }
 
@@ -111,6 +114,10 @@ impl Scheme for Fast {
                 && let Some(done) = ground.append(nand, slot, offset, key, content, at)?
             {
                 return Ok(done);
+            }
+            if ground.log.get(slot).owner == logical_block && self.parts.sequential == FastSequential::Published {
+                at = ground.merge_owned(nand, slot, at)?;
+                self.sequential = None;
             }
         }
         // Each round that fails retires a block.

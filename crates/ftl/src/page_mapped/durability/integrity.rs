@@ -52,6 +52,10 @@ enum Known {
     InTranslationPages,
 }
 
+/// Translation pages that REQ flushes at once at the most. A longer request has its first ones flushed before it ends, which
+/// no host can tell apart. The reserve need not be for every translation page of the drive.
+const REQUEST_PARTS_MOST: u32 = 16;
+
 /// The flushes that are due, and when.
 #[derive(Clone, Debug)]
 pub(crate) struct Integrity {
@@ -71,13 +75,13 @@ impl Integrity {
     }
 
     /// Programs during one collection, of `entries` cached ones and so many translation pages: each page moved may make
-    /// a translation page dirty, and REQ may have to flush as many as can have dirty entries.
+    /// a translation page dirty, and REQ may have to flush those of a request.
     pub(crate) fn programs(parts: &PageParts, block: u64, entries: u32, translation_pages: u64) -> u64 {
         if parts.power != PowerPart::Fast {
             return 0;
         }
         let of_request = match parts.integrity {
-            IntegrityPart::Request => translation_pages.min(u64::from(entries)),
+            IntegrityPart::Request => translation_pages.min(u64::from(entries)).min(u64::from(REQUEST_PARTS_MOST)),
             _ => 0,
         };
         block + of_request
@@ -94,7 +98,7 @@ impl Integrity {
             }
             IntegrityPart::Page | IntegrityPart::Request => {
                 self.add_to_request(part());
-                self.method == IntegrityPart::Page
+                self.method == IntegrityPart::Page || self.request.len() as u32 >= REQUEST_PARTS_MOST
             }
         }
     }
