@@ -21,8 +21,9 @@
 //!
 //! `media` copies 6 GB to a volume of 8 GB, then ten times deletes 2 GB and copies 2 GB. `desktop` has metadata,
 //! temporary and cached files, documents and downloads. Both are workloads of files, which only write (`files` says
-//! what and why). Their option `trim` trims deleted files. `media` also has `rounds=N` instead of ten. `media` ends
-//! after its rounds: by default a run of it counts all of it. `desktop` has times ([`Workload::is_timed`]).
+//! what and why). Their option `trim` trims deleted files. `media` also has `rounds=N` instead of ten, and
+//! `delete=oldest` or `delete=folders` instead of any files. `media` ends after its rounds: by default a run of it
+//! counts all of it. `desktop` has times ([`Workload::is_timed`]).
 //!
 //! Same spec, drive and seed: the same requests on any machine. Floating point is only used through operations that are
 //! exact or implemented in Rust.
@@ -46,7 +47,7 @@ mod zipf;
 
 pub use classes::class_of_rank;
 pub use error::WorkloadError;
-pub use files::{Media, MediaKind};
+pub use files::{DeletionOrder, Media, MediaKind};
 pub(crate) use generate::check_drive;
 pub use generate::{GenerateOptions, INTERVAL_NS, generate};
 pub use mixed::{Mix, RequestSize};
@@ -98,7 +99,7 @@ pub const LIST: &[(&str, &str)] = &[
         "read=P,trim=P,flush=P (percent), pages=A-B or bytes=A-B per request, addresses by INNER: mixed:read=30,trim=5,pages=1-8:zipf:0.99",
     ),
     (
-        "media:pic|mp3|mov[,trim][,rounds=N]",
+        "media:pic|mp3|mov[,trim][,rounds=N][,delete=random|oldest|folders]",
         "three quarters of a FAT32-like volume (all of the drive, 8GiB at most) filled with files, then ten times a quarter deleted and copied; ends there (media:mov)",
     ),
     (
@@ -195,13 +196,16 @@ impl fmt::Display for Workload {
                 write!(f, "hotcold:{writes_percent}/{space_percent}")
             }
             Workload::Mixed { mix, inner } => write!(f, "mixed:{mix}:{inner}"),
-            Workload::Media(Media { kind, trim, rounds }) => {
+            Workload::Media(Media { kind, trim, rounds, delete }) => {
                 write!(f, "media:{}", kind.name())?;
                 if *trim {
                     f.write_str(",trim")?;
                 }
                 if *rounds != files::ROUNDS {
                     write!(f, ",rounds={rounds}")?;
+                }
+                if *delete != DeletionOrder::Random {
+                    write!(f, ",delete={}", delete.name())?;
                 }
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! Reading a workload's specification.
 
 use super::mixed::{Mix, RequestSize};
-use super::{Media, MediaKind, Workload, WorkloadError, files};
+use super::{DeletionOrder, Media, MediaKind, Workload, WorkloadError, files};
 
 const THETA_MAX: f64 = 10.0;
 const PAGES_MAX: u32 = 1 << 20;
@@ -60,7 +60,7 @@ fn media(argument: Option<&str>) -> Result<Workload, String> {
     let mut parts = argument.unwrap_or_default().split(',');
     let kind = parts.next().and_then(MediaKind::named);
     let kind = kind.ok_or("pic, mp3 or mov is needed, as in media:mov")?;
-    let mut media = Media { kind, trim: false, rounds: files::ROUNDS };
+    let mut media = Media { kind, trim: false, rounds: files::ROUNDS, delete: DeletionOrder::Random };
     let mut seen: Vec<&str> = Vec::new();
     for option in parts {
         let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
@@ -74,8 +74,16 @@ fn media(argument: Option<&str>) -> Result<Workload, String> {
                 let wrong = || format!("`{}` cannot be; 0 to {ROUNDS_MAX} rounds would be right", shorten(option));
                 media.rounds = rounds(value).ok_or_else(wrong)?;
             }
+            ("delete", Some(value)) => {
+                let order = DeletionOrder::ALL.into_iter().find(|order| order.name() == value);
+                let wrong = || format!("`{}` cannot be; random, oldest or folders would be right", shorten(option));
+                media.delete = order.ok_or_else(wrong)?;
+            }
             _ => {
-                return Err(format!("`{}` is no option; trim or rounds=N would be right", shorten(option)));
+                return Err(format!(
+                    "`{}` is no option; trim, rounds=N or delete=ORDER would be right",
+                    shorten(option)
+                ));
             }
         }
         seen.push(key);

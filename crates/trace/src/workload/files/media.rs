@@ -18,7 +18,8 @@
 //!   to fit a CD). That sizes of files are lognormal is Douceur's and Bolosky's finding; the values of σ are
 //!   assumptions. The last file of a batch fills what is left of it.
 //! - Files to delete are any, equally likely, until no other one would bring it nearer to 2 GB. Then as much is copied
-//!   as brings the volume back to 6 GB.
+//!   as brings the volume back to 6 GB. On request the oldest files go, or folders of up to 100 files that were copied
+//!   one after the other ([`DeletionOrder`]): what a person deletes is seldom any file.
 //! - Names: `DSC01234.JPG` is a short one (one directory entry); songs and movies have up to 39 characters (four).
 //! - The host writes metadata back once a second. In a second a copy gets 8 MiB done, or a hundred deletions. FSInfo is
 //!   written once a batch.
@@ -40,6 +41,8 @@ const VOLUME_BYTES_MAX: u64 = 8 << 30;
 const FILES_PER_VOLUME_MIN: u64 = 12;
 const COPIED_PER_SECOND: u64 = 8 << 20;
 const DELETED_PER_SECOND: u32 = 100;
+/// Files that are copied to one folder.
+const FOLDER_FILES: u32 = 100;
 
 /// How often files are deleted and copied, by default.
 pub(in crate::workload) const ROUNDS: u32 = 10;
@@ -81,6 +84,31 @@ impl MediaKind {
     }
 }
 
+/// Which files are deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeletionOrder {
+    /// Any, equally likely.
+    Random,
+    /// Those that were copied first.
+    Oldest,
+    /// Any folder, equally likely by its files, from its first file on.
+    Folders,
+}
+
+impl DeletionOrder {
+    pub(in crate::workload) const ALL: [Self; 3] = [Self::Random, Self::Oldest, Self::Folders];
+
+    /// As a specification has it: `random`, `oldest` or `folders`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Oldest => "oldest",
+            Self::Folders => "folders",
+        }
+    }
+}
+
 /// A multimedia workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Media {
@@ -90,6 +118,8 @@ pub struct Media {
     pub trim: bool,
     /// How often files are deleted and copied after the first copy; ten in the paper.
     pub rounds: u32,
+    /// Which files are deleted; the paper does not say.
+    pub delete: DeletionOrder,
 }
 
 impl Media {
@@ -106,7 +136,11 @@ impl Media {
 struct Scenario {
     media: Media,
     volume: FatVolume,
-    files: Vec<File>,
+    /// In the order in which they were copied, unless any may be deleted; each with its folder.
+    files: Vec<(u32, File)>,
+    copied_files: u32,
+    /// The folder that is being deleted.
+    folder: Option<u32>,
     /// Clusters of files, and how many there are after a copy and after a deletion.
     live: u32,
     full: u32,
@@ -141,6 +175,8 @@ impl Scenario {
             emptied: clusters / 2,
             volume,
             files: Vec::new(),
+            copied_files: 0,
+            folder: None,
             live: 0,
             sizes: Sizes::with_mean(mean, sigma, 4 * mean),
             doing: Doing::Copy(None),
@@ -181,7 +217,8 @@ impl Scenario {
             Err(copying) => Doing::Copy(Some(copying)),
             Ok(file) => {
                 self.live += file.clusters();
-                self.files.push(file);
+                self.files.push((self.copied_files / FOLDER_FILES, file));
+                self.copied_files += 1;
                 Doing::Copy(None)
             }
         }
@@ -205,11 +242,15 @@ impl Scenario {
             if self.files.is_empty() || self.live <= self.emptied {
                 return self.deleted();
             }
-            let which = below(self.files.len() as u64, &mut self.random) as usize;
-            let file = self.files.swap_remove(which);
+            let which = self.next_to_delete();
+            let (folder, file) = match self.media.delete {
+                DeletionOrder::Random => self.files.swap_remove(which),
+                DeletionOrder::Oldest | DeletionOrder::Folders => self.files.remove(which),
+            };
             let (before, after) = (self.live, self.live - file.clusters());
             if begun && self.emptied.saturating_sub(after) > before - self.emptied {
-                self.files.push(file);
+                let place = if self.media.delete == DeletionOrder::Random { self.files.len() } else { which };
+                self.files.insert(place, (folder, file));
                 return self.deleted();
             }
             begun = true;
@@ -218,6 +259,24 @@ impl Scenario {
         }
         self.volume.write_back(&mut self.out);
         Doing::Delete(begun)
+    }
+
+    /// The place of the file to delete, where there is one.
+    fn next_to_delete(&mut self) -> usize {
+        let any = |random: &mut Xoshiro256PlusPlus, files: &[(u32, File)]| below(files.len() as u64, random) as usize;
+        match self.media.delete {
+            DeletionOrder::Random => any(&mut self.random, &self.files),
+            DeletionOrder::Oldest => 0,
+            DeletionOrder::Folders => {
+                let first_of = |folder, files: &[(u32, File)]| files.iter().position(|(of, _)| *of == folder);
+                if let Some(first) = self.folder.and_then(|folder| first_of(folder, &self.files)) {
+                    return first;
+                }
+                let one = any(&mut self.random, &self.files);
+                self.folder = self.files.get(one).map(|(folder, _)| *folder);
+                self.folder.and_then(|folder| first_of(folder, &self.files)).unwrap_or(one)
+            }
+        }
     }
 
     fn deleted(&mut self) -> Doing {
@@ -248,7 +307,11 @@ mod tests {
 
     /// Requests, and pages written in each batch.
     fn run(kind: MediaKind, logical_pages: u64) -> (u64, Vec<u64>) {
-        let media = Media { kind, trim: false, rounds: ROUNDS };
+        run_deleting(kind, logical_pages, DeletionOrder::Random)
+    }
+
+    fn run_deleting(kind: MediaKind, logical_pages: u64, delete: DeletionOrder) -> (u64, Vec<u64>) {
+        let media = Media { kind, trim: false, rounds: ROUNDS, delete };
         let mut scenario = Scenario::new(media, logical_pages, 4096, 1).unwrap();
         let (mut requests, mut batches) = (0, vec![0]);
         let mut rounds_left = scenario.rounds_left;
@@ -263,6 +326,41 @@ mod tests {
         }
         assert_eq!(scenario.live, scenario.full);
         (requests, batches)
+    }
+
+    #[test]
+    fn whatever_is_deleted_as_much_is_copied_again() {
+        for delete in DeletionOrder::ALL {
+            let pages = 1 << 18;
+            let (_, batches) = run_deleting(MediaKind::Pictures, pages, delete);
+            assert_eq!(batches.len(), 11);
+            let later = batches[1..].iter().sum::<u64>() as f64 / 10.0 / pages as f64;
+            assert!((0.23..0.29).contains(&later), "{}: {later}", delete.name());
+        }
+    }
+
+    #[test]
+    fn the_oldest_or_a_folder_from_its_first_file_on_is_deleted() {
+        let deleted = |delete: DeletionOrder| {
+            let media = Media { kind: MediaKind::Pictures, trim: false, rounds: 1, delete };
+            let mut scenario = Scenario::new(media, 1 << 20, 4096, 1).unwrap();
+            while scenario.rounds_left > 0 {
+                scenario.step();
+            }
+            let before: Vec<u32> = scenario.files.iter().map(|(folder, _)| *folder).collect();
+            scenario.step();
+            let after: Vec<u32> = scenario.files.iter().map(|(folder, _)| *folder).collect();
+            let gone = |folder: &u32| {
+                let count = |files: &[u32]| files.iter().filter(|of| *of == folder).count();
+                count(&before) - count(&after)
+            };
+            (0..=*before.last().unwrap()).map(|folder| gone(&folder)).collect::<Vec<_>>()
+        };
+        let oldest = deleted(DeletionOrder::Oldest);
+        assert_eq!((oldest[0], oldest.iter().sum::<usize>()), (100, 100), "{oldest:?}");
+        let folders = deleted(DeletionOrder::Folders);
+        assert_eq!(folders.iter().filter(|gone| **gone > 0).count(), 1, "{folders:?}");
+        assert!(deleted(DeletionOrder::Random).iter().filter(|gone| **gone > 0).count() > 5);
     }
 
     #[test]

@@ -19,4 +19,4 @@ mod volume;
 
 pub(super) use desktop::Desktop;
 pub(super) use media::ROUNDS;
-pub use media::{Media, MediaKind};
+pub use media::{DeletionOrder, Media, MediaKind};
