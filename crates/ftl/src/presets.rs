@@ -1,9 +1,9 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, FastParts, GeckoMerge, IntegrityPart, LastParts,
-    LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts,
-    Synchronize, TIMEOUT_MS, ValidityPart,
+    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, Evict, FastParts, GeckoMerge, IntegrityPart,
+    LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
+    SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;
@@ -31,6 +31,7 @@ const PAGE: PageParts = PageParts::PAGE;
 const PAGED: MappingPart = MappingPart::Paged {
     cache_entries: 0,
     on_miss: OnMiss::Fetch,
+    evict: Evict::Lru,
     dirty: DirtyLimit::DEFAULT,
     directory: DirectoryPart::Flat,
 };
@@ -38,6 +39,7 @@ const PAGED: MappingPart = MappingPart::Paged {
 const LAZY: MappingPart = MappingPart::Paged {
     cache_entries: 0,
     on_miss: OnMiss::Lazy,
+    evict: Evict::Lru,
     dirty: DirtyLimit::DEFAULT,
     directory: DirectoryPart::Flat,
 };
@@ -196,6 +198,7 @@ pub const PRESETS: &[Preset] = &[
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
+                evict: Evict::Lru,
                 dirty: DirtyLimit { percent: 10, synchronize: Synchronize::PhysicalBlock },
                 directory: DirectoryPart::Flat,
             },
@@ -210,6 +213,7 @@ pub const PRESETS: &[Preset] = &[
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
+                evict: Evict::Lru,
                 dirty: DirtyLimit { percent: 10, synchronize: Synchronize::TranslationPage },
                 directory: DirectoryPart::BTree { nodes: 0, fanout: 0 },
             },
@@ -235,6 +239,7 @@ pub const PRESETS: &[Preset] = &[
             mapping: MappingPart::Paged {
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
+                evict: Evict::Lru,
                 dirty: DirtyLimit::DEFAULT,
                 directory: DirectoryPart::BTree { nodes: 0, fanout: 0 },
             },

@@ -27,6 +27,8 @@ part! { "mapping" "where each logical page is";
                     .no_number("it can be a whole number of entries").does("has a cache")];
             on_miss: OnMiss "what a write does whose entry is not cached" ["mapping.on-miss",
                 each_of(OnMiss::EACH).default_is(1).does("misses").label("{}").shown_first()];
+            evict: Evict "which entry goes where there is no room" ["mapping.evict",
+                each_of(Evict::EACH).does("evicts").label("evict={}")];
             dirty: DirtyLimit "How many of the entries may be dirty." = (DirtyLimit::DEFAULT);
             directory: DirectoryPart "How it is known where each translation page is." = (DirectoryPart::Flat);
         }
@@ -45,6 +47,11 @@ part! { "mapping" "where each logical page is";
 values! { OnMiss "What a host write does when the mapping entry is not cached." {
     Fetch "fetch" "It reads the translation page, and so learns which page it makes stale."
     Lazy "lazy" "It leaves that to the next synchronization (GeckoFTL section 4.1)."
+} }
+
+values! { Evict "Which cached entry goes first." {
+    Lru "lru" "The one used longest ago (GeckoFTL section 2)."
+    CleanFirst "clean-first" "One that a synchronization has written along: a host that writes has no use for it."
 } }
 
 group! {

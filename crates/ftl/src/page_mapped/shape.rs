@@ -32,7 +32,7 @@ fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -
             let layout = MuMapping::layout(geometry, record_bits);
             layout.map_or(Needs::default(), |layout| MuMapping::needs(geometry, layout, logical_pages, write_pages))
         }
-        MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory } => {
+        MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory, .. } => {
             let entries = PagedMapping::cache_entries_of(logical_pages, asked);
             let power = config.composition.power;
             let mut needs = PagedMapping::needs(geometry, logical_pages, entries, on_miss, dirty, directory, power);

@@ -45,11 +45,12 @@ impl AnyMapping {
                 let layout = MuMapping::layout(geometry, record_bits)?;
                 MuMapping::new(geometry, layout, logical_pages, partition).into()
             }
-            MappingPart::Paged { cache_entries, on_miss, dirty, directory } => {
+            MappingPart::Paged { cache_entries, on_miss, evict, dirty, directory } => {
                 let entries = PagedMapping::cache_entries_of(logical_pages, cache_entries);
                 let barriers = config.barriers();
                 let mut paged = PagedMapping::new(geometry, logical_pages, entries, on_miss, directory, barriers);
                 paged.limit_dirty(dirty, config.composition.power);
+                paged.evict(evict);
                 paged.into()
             }
         })

@@ -359,9 +359,9 @@ impl MappingCache {
         core::iter::successors(first, move |at| slot(self.entries[at.0 as usize].dirty_next))
     }
 
-    /// All of its entries are in a translation page now. How many were not.
+    /// All of its entries are in a translation page now, and go first where that is asked for. How many were not.
     #[inline]
-    pub(super) fn clean(&mut self, translation_page: u32) -> u32 {
+    pub(super) fn clean(&mut self, translation_page: u32, go_first: bool) -> u32 {
         let mut at = core::mem::replace(&mut self.dirty[translation_page as usize], NONE);
         let mut cleaned = 0;
         while at != NONE {
@@ -373,7 +373,11 @@ impl MappingCache {
                 "an entry of another translation page"
             );
             entry.flags = 0;
-            at = entry.dirty_next;
+            let next = entry.dirty_next;
+            if go_first {
+                self.demote(Slot(at));
+            }
+            at = next;
             cleaned += 1;
         }
         self.dirty_count -= cleaned;

@@ -30,7 +30,7 @@ mod tree;
 use super::{LOST, MISLAID, NOWHERE, Place, TRIMMED, TRIMMED_FROM, entry_of, place_of};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
-use crate::config::{DirectoryPart, DirtyLimit, OnMiss, PowerPart};
+use crate::config::{DirectoryPart, DirtyLimit, Evict, OnMiss, PowerPart};
 use crate::medium::marks::SpareMarks;
 use crate::medium::{Saved, window};
 use crate::page_mapped::directory::PartRead;
@@ -54,6 +54,7 @@ pub(crate) struct PagedMapping {
     table: TranslationTable,
     cache: MappingCache,
     on_miss: OnMiss,
+    evict: Evict,
     /// A lazy mapping fetches entries for host writes all the same: placement needs the pages that they make stale.
     fetches_for_placement: bool,
     barriers: Barriers,
@@ -131,6 +132,7 @@ impl PagedMapping {
             table: TranslationTable::new(geometry, logical_pages, directory),
             cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page),
             on_miss,
+            evict: Evict::Lru,
             fetches_for_placement: false,
             barriers,
             checkpoints: None,
@@ -142,6 +144,11 @@ impl PagedMapping {
             loaded: 0,
             tally: Tally::default(),
         }
+    }
+
+    /// Which entry goes first.
+    pub(crate) fn evict(&mut self, evict: Evict) {
+        self.evict = evict;
     }
 
     /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
@@ -337,7 +344,7 @@ impl PagedMapping {
         }
         io.synchronized(version);
         self.tally.synchronizations += 1;
-        self.tally.entries_synchronized += u64::from(self.cache.clean(part));
+        self.tally.entries_synchronized += u64::from(self.cache.clean(part, self.evict == Evict::CleanFirst));
         Ok(())
     }
 

@@ -59,7 +59,7 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DirectoryPart, DirtyLimit, OnMiss};
+    use crate::config::{DirectoryPart, DirtyLimit, Evict, OnMiss};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::parts::PageMapped;
     use crate::page_mapped::validity::AnyValidity;
@@ -84,6 +84,7 @@ mod tests {
                 mapping: MappingPart::Paged {
                     cache_entries: 256,
                     on_miss: OnMiss::Lazy,
+                    evict: Evict::Lru,
                     dirty: DirtyLimit::DEFAULT,
                     directory: DirectoryPart::Flat,
                 },
