@@ -255,6 +255,7 @@ class InputRead:
     back_in_time: int
     sorted: bool
     devices: int
+    shared_devices: int
     duration_ns: int
     warnings: List[str]
 

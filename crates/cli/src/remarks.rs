@@ -4,7 +4,7 @@ use crate::table::number;
 use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
 use phelsuma_options::count;
-use phelsuma_trace::{InputReport, SkipReason, Workload};
+use phelsuma_trace::{FileRead, InputReport, SkipReason, Workload};
 
 /// The name of an FTL in a table: what is told what no real FTL knows is marked.
 pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
@@ -25,12 +25,16 @@ pub(crate) fn read(result: &RunResult) -> Option<String> {
 pub(crate) fn read_of(input: &InputReport) -> String {
     let guessed = |guessed: bool| if guessed { " (guessed)" } else { "" };
     let mut parts = Vec::new();
-    if let [first, others @ ..] = input.files.as_slice() {
-        if !others.is_empty() {
-            parts.push(format!("{} files", others.len() + 1));
+    if input.files.len() > 1 {
+        parts.push(format!("{} files", input.files.len()));
+    }
+    // Files are mostly of one format.
+    for (at, file) in input.files.iter().enumerate() {
+        let same = |other: &FileRead| (other.format, other.time_unit) == (file.format, file.time_unit);
+        if !input.files.iter().take(at).any(same) {
+            parts.push(format!("{}{}", file.format, guessed(file.format_guessed)));
+            parts.push(format!("times in {}{}", file.time_unit, guessed(file.time_unit_guessed)));
         }
-        parts.push(format!("{}{}", first.format, guessed(first.format_guessed)));
-        parts.push(format!("times in {}{}", first.time_unit, guessed(first.time_unit_guessed)));
     }
     parts.push(format!("{} requests", count(input.requests)));
     if input.records != input.requests {
@@ -38,6 +42,9 @@ pub(crate) fn read_of(input: &InputReport) -> String {
     }
     if input.devices != 1 {
         parts.push(format!("{} devices", count(input.devices)));
+    }
+    if input.shared_devices > 0 {
+        parts.push(format!("in several files and taken for one each: {} devices", count(input.shared_devices)));
     }
     parts.push(format!("{:.3} s", input.duration_ns as f64 / 1e9));
     if input.sorted {

@@ -39,6 +39,8 @@ pub struct InputReport {
     pub sorted: bool,
     /// Devices; 2^20 at the most are told apart.
     pub devices: u64,
+    /// Devices of equal number in files that are not one recording, each of which is taken for one device.
+    pub shared_devices: u64,
     /// From the earliest request to the latest, in nanoseconds.
     pub duration_ns: u64,
     /// What a person should look at, one sentence each. Empty where nothing is in doubt.

@@ -1,6 +1,6 @@
 //! `phelsuma trace convert`: a trace in another format.
 
-use super::input::{is_stdin, open};
+use super::input::{is_read_once, open};
 use super::out_file::OutFile;
 use crate::errors::{Failure, Outcome};
 use phelsuma_options::{FormatArgs, trace_file};
@@ -55,7 +55,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     options.check(args.to).map_err(|error| Failure::Input(format!("--to-time-unit: {error}")))?;
     let out = OutFile::new(&args.output, args.json)?;
     // What is written to standard output cannot be taken back when an earlier request comes.
-    if out.is_stdout() && !args.input.iter().any(|path| is_stdin(path)) {
+    if out.is_stdout() && !args.input.iter().any(|path| is_read_once(path)) {
         options.begin_ns = Some(begin_ns(args)?);
     }
     let starts_too_late = Cell::new(false);
@@ -68,7 +68,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
         })
     };
     match write(&options) {
-        Err(_) if starts_too_late.get() && !args.input.iter().any(|path| is_stdin(path)) => {
+        Err(_) if starts_too_late.get() && !args.input.iter().any(|path| is_read_once(path)) => {
             options.begin_ns = Some(begin_ns(args)?);
             write(&options)
         }

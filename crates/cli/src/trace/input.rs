@@ -18,7 +18,12 @@ pub(super) fn open(paths: &[PathBuf], format: &FormatArgs) -> Outcome<TraceFile>
     }
 }
 
+/// Whether what a path leads to is gone once it is read: standard input, a pipe, a device.
+pub(super) fn is_read_once(path: &Path) -> bool {
+    is_stdin(path) || std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
+}
+
 /// Whether a path stands for standard input.
-pub(super) fn is_stdin(path: &Path) -> bool {
+fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

@@ -162,7 +162,7 @@ fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
         Format::DiskMon => Box::new(super::diskmon::DiskMon { time, sector_bytes }),
         Format::Blkparse => Box::new(blkparse::Blkparse::new(time, BlkparseEvent::Issued, sector_bytes)),
         Format::BioSnoop => Box::new(biosnoop::BioSnoop::new(time, sector_bytes)),
-        Format::Midas => Box::new(super::midas::Midas { time, block_bytes: sector_bytes }),
+        Format::Midas => Box::new(super::midas::Midas { time, block_bytes: sector_bytes, guessing: true }),
         Format::VscsiCsv => Box::new(super::vscsi_csv::VscsiCsv { time, sector_bytes, radix: 16 }),
         Format::BioTracer => Box::new(super::biotracer::BioTracer { time, sector_bytes }),
         Format::Fiu => Box::new(super::fiu::Fiu { time, sector_bytes }),

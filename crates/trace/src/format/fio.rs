@@ -39,6 +39,11 @@ impl Fio {
         Fio { time, version, header_seen: false, files: Names::default(), clock_ns: 0 }
     }
 
+    /// With devices numbered as the names of the whole trace are.
+    pub(crate) fn numbered(self, files: Names) -> Self {
+        Fio { files, ..self }
+    }
+
     fn device(&mut self, name: &[u8]) -> Result<u32, Flaw> {
         self.files.device(name, "files")
     }
@@ -140,7 +145,14 @@ impl LineParser for Fio {
         };
         let device = self.device(name)?;
         if op == Op::Flush {
-            return Ok(Item::Record(Record { time_ns, device, op, offset_bytes: 0, size_bytes: 0, stage: Stage::Whole }));
+            return Ok(Item::Record(Record {
+                time_ns,
+                device,
+                op,
+                offset_bytes: 0,
+                size_bytes: 0,
+                stage: Stage::Whole,
+            }));
         }
         if arguments != 2 {
             return Err(Flaw::Value(format!("{} needs an offset and a length", excerpt(action))));

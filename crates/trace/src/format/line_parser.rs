@@ -34,6 +34,10 @@ impl LineParser for Box<dyn LineParser> {
         (**self).parse(line)
     }
 
+    fn notes(&self) -> Vec<(Note, u64)> {
+        (**self).notes()
+    }
+
     fn allows_junk(&self) -> bool {
         (**self).allows_junk()
     }

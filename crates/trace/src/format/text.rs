@@ -16,6 +16,7 @@ use crate::lines::{LINE_BYTES_MAX, Lines, NextLine};
 use crate::noted::{Note, Noted};
 use crate::number::Flaw;
 use crate::skipped::SkipReason;
+use crate::unicode::UTF8_MARK;
 
 /// How many lines of junk may precede the first record.
 pub(crate) const JUNK_LINES_MAX: u64 = 64;
@@ -120,7 +121,13 @@ impl<P: LineParser> Records for TextRecords<P> {
                         noted.skip(SkipReason::BlankLine);
                         continue;
                     }
-                    self.parser.parse(line, !self.record_seen).map_err(|flaw| match flaw {
+                    let parsed = self.parser.parse(line, !self.record_seen);
+                    let parsed = match (parsed, line.strip_prefix(UTF8_MARK)) {
+                        // Files were joined.
+                        (Err(_), Some(line)) => self.parser.parse(line, !self.record_seen),
+                        (parsed, _) => parsed,
+                    };
+                    parsed.map_err(|flaw| match flaw {
                         // A shape says little without the line.
                         Flaw::Shape(what) => (Some(Odd::of(line)), format!("`{}`: {what}", excerpt(line))),
                         Flaw::Value(what) => (None, what),

@@ -398,6 +398,12 @@ fn windows_disk_events_are_found_without_a_header_and_by_its_columns() {
                  DiskWrite, 2664957, p, q ( 980), 6852, 0xf\n";
     let error = error_of(plain.as_bytes(), None);
     assert!(error.contains("t:3: ") && error.contains("columns where at least 9 belong"), "{error}");
+    let commas = "DiskWrite, 100, p, q (9), r ( 980), 6852, 0xf, 0x1000, 0x2000, 5, 2, 0x0, 5, 0, Unknown, 0xff, a (1)\n\
+                  DiskFlush, 200, p, q ( -1), 6852, 0xf, 5, 4\nDiskRead, 300, System, 4, 0xf, 0x200, 0x400, 5, 1, a (1)\n";
+    let (_, requests, _) = read_text(&format!("BeginHeader\nEndHeader\n{commas}"), &usual());
+    assert_eq!(requests[0], request(0, 2, Write, 0x1000, 0x2000), "commas in the name of a process");
+    assert_eq!(requests[1], request(100_000, 4, Flush, 0, 0));
+    assert_eq!(requests[2], request(200_000, 1, Read, 0x200, 0x400), "a name without a number, and one of a file with");
     let (format, requests, skipped) = read_text(&plain[..plain.find("DiskWrite").unwrap()], &usual());
     assert_eq!((format, &requests[..]), (Format::Etw, &[request(0, 3, Read, 0x6c_8055_6e00, 65536)][..]));
     assert_eq!(skipped.count(SkipReason::OtherEvent), 1);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cases;
+mod doubts;
 mod file_workloads;
 mod fold;
 mod format_cases;
@@ -17,4 +18,5 @@ mod robustness;
 #[cfg(feature = "zstd")]
 mod roundtrip;
 mod samples;
+mod several;
 mod workloads;
