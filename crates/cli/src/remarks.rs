@@ -4,7 +4,7 @@ use crate::table::number;
 use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
 use phelsuma_options::count;
-use phelsuma_trace::{InputReport, SkipReason, Workload};
+use phelsuma_trace::{FileRead, InputReport, SkipReason, Workload};
 
 /// The name of an FTL in a table: what is told what no real FTL knows is marked.
 pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
@@ -30,7 +30,12 @@ pub(crate) fn read_of(input: &InputReport) -> String {
             parts.push(format!("{} files", others.len() + 1));
         }
         parts.push(format!("{}{}", first.format, guessed(first.format_guessed)));
-        parts.push(format!("times in {}{}", first.time_unit, guessed(first.time_unit_guessed)));
+        parts.push(times_of(first));
+        if let Some(columns) = &first.columns {
+            let (address, size) = (unit(columns.address_unit_bytes), unit(columns.size_unit_bytes));
+            parts.push(format!("addresses in {address}{}", guessed(columns.address_unit_guessed)));
+            parts.push(format!("sizes in {size}{}", guessed(columns.size_unit_guessed)));
+        }
     }
     parts.push(format!("{} requests", count(input.requests)));
     if input.records != input.requests {
@@ -51,6 +56,19 @@ pub(crate) fn read_of(input: &InputReport) -> String {
         parts.push(format!("left out: {}", left_out.join(", ")));
     }
     format!("read: {}", parts.join(", ").replace(" requests, of ", " requests of "))
+}
+
+fn times_of(file: &FileRead) -> String {
+    let columns = file.columns.as_ref().map(|read| read.columns.as_str());
+    match columns {
+        Some(columns) if !columns.contains("time") => "no times".to_string(),
+        Some(columns) if columns.contains("time:date") => "times are dates".to_string(),
+        _ => format!("times in {}{}", file.time_unit, if file.time_unit_guessed { " (guessed)" } else { "" }),
+    }
+}
+
+fn unit(bytes: u64) -> String {
+    if bytes == 1 { "bytes".to_string() } else { format!("units of {bytes} B") }
 }
 
 /// What a trace's reader doubts, as lines.

@@ -3,7 +3,7 @@
 
 use crate::format::Format;
 use crate::noted::{Note, Noted};
-use crate::report::FileRead;
+use crate::report::{ColumnsRead, FileRead};
 use crate::skipped::SkipReason;
 
 /// A trace that lasts longer than this, in nanoseconds, in a unit that was guessed, is doubted: 30 days.
@@ -50,8 +50,14 @@ fn left_out(noted: &Noted) -> Vec<String> {
 /// Whether addresses and sizes may be in other units than they were read in.
 fn sizes(file: &FileRead, noted: &Noted) -> Option<String> {
     let signs = &noted.signs;
-    if signs.ranges >= TELLING_REQUESTS && signs.largest < 512 {
-        return Some("each request is smaller than a sector of 512 B: are addresses and sizes in bytes?".to_owned());
+    if let Some(columns) = &file.columns {
+        return columns_in_other_units(columns, noted);
+    }
+    // Our own CSV states bytes, of which nobody writes as few as sectors are.
+    let small = if file.format == Format::Csv { 64 } else { 512 };
+    if signs.ranges >= TELLING_REQUESTS && signs.largest < small {
+        let what = "each request is smaller than a sector of 512 B: are addresses and sizes in bytes? --columns names units";
+        return Some(what.to_owned());
     }
     if signs.ranges < TELLING_REQUESTS || !file.format_guessed {
         return None;
@@ -69,10 +75,38 @@ fn sizes(file: &FileRead, noted: &Noted) -> Option<String> {
     }
 }
 
+/// Whether values speak against the units of columns.
+fn columns_in_other_units(columns: &ColumnsRead, noted: &Noted) -> Option<String> {
+    let signs = &noted.signs;
+    let ColumnsRead { columns: spec, address_unit_bytes, address_unit_guessed, size_unit_bytes, size_unit_guessed } = columns;
+    let doubt = |what: &str| Some(format!("{what}: --columns {spec} with other units settles it"));
+    if signs.ranges == 0 {
+        None
+    } else if *size_unit_guessed && *size_unit_bytes == 1 && !signs.sizes_are_multiples_of(512) {
+        doubt("sizes are taken for bytes, as the heading names no unit, and are no multiples of 512")
+    } else if *address_unit_guessed && *address_unit_bytes == 1 && !signs.addresses_are_multiples_of(512) {
+        doubt("addresses are taken for bytes, as the heading names no unit, and are no multiples of 512")
+    } else if signs.ranges < TELLING_REQUESTS {
+        None
+    } else if *address_unit_guessed && *address_unit_bytes == 512 && signs.addresses_are_multiples_of(512 * 512) {
+        doubt("addresses are taken for sectors, as the heading names no unit, and are multiples of 512")
+    } else if signs.largest < 512 {
+        doubt("each request is smaller than a sector of 512 B")
+    } else {
+        None
+    }
+}
+
 /// Whether times may be in another unit than they were read in.
 fn times(file: &FileRead, noted: &Noted) -> Option<String> {
     let duration_ns = noted.clock.duration_ns();
     let guessed = file.time_unit_guessed || (file.format_guessed && file.format.has_units_to_choose());
+    if file.columns.is_some() && guessed && noted.usable >= TELLING_REQUESTS && duration_ns / 100 < noted.usable {
+        let unit = file.time_unit;
+        return (duration_ns > 0).then(|| {
+            format!("with times in {unit} over 10,000,000 requests a second arrive: --time-unit names another unit")
+        });
+    }
     if !guessed || duration_ns < LONG_NS {
         return None;
     }

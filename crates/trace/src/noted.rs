@@ -141,7 +141,15 @@ impl Signs {
 
     /// Whether each address and each size is a multiple of `bytes`, a power of two.
     pub(crate) fn all_multiples_of(&self, bytes: u64) -> bool {
-        self.ranges > 0 && (self.addresses | self.sizes) & (bytes - 1) == 0
+        self.ranges > 0 && self.addresses_are_multiples_of(bytes) && self.sizes_are_multiples_of(bytes)
+    }
+
+    pub(crate) fn addresses_are_multiples_of(&self, bytes: u64) -> bool {
+        self.addresses & (bytes - 1) == 0
+    }
+
+    pub(crate) fn sizes_are_multiples_of(&self, bytes: u64) -> bool {
+        self.sizes & (bytes - 1) == 0
     }
 }
 
@@ -155,6 +163,8 @@ pub enum Note {
     FlagOverOne,
     /// A request of which the trace has the completion alone. Its time is that of the completion.
     Completion,
+    /// A line with columns after the last one that `--columns` or the heading names.
+    ExtraColumns,
 }
 
 impl fmt::Display for Note {
@@ -162,6 +172,7 @@ impl fmt::Display for Note {
         f.write_str(match self {
             Note::FlagOverOne => "requests with a flag over 1, odd ones taken for reads, even ones for writes",
             Note::Completion => "requests known by their completions, whose times they have",
+            Note::ExtraColumns => "records with columns after the last one that is named, which are passed over",
         })
     }
 }

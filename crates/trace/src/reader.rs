@@ -14,7 +14,9 @@ use crate::bounds::{SECTOR_BYTES_MAX, SIZE_BYTES_MAX};
 use crate::filter::{Filtered, Filters};
 use crate::format::BlkparseEvent;
 use crate::format::binary::BinaryRecords;
-use crate::format::columns::{ColumnSpec, parser::AnyColumns};
+use crate::format::columns::parser::AnyColumns;
+use crate::format::columns::settle::{self, Settled};
+use crate::format::columns::ColumnSpec;
 use crate::format::dialect::Lenient;
 use crate::format::line_parser::LineParser;
 use crate::format::requeues::OnceEach;
@@ -47,7 +49,7 @@ pub struct OpenOptions {
     /// Bytes of a sector, a power of two up to [`SECTOR_BYTES_MAX`]; the format's own when absent. An error
     /// for formats whose addresses and sizes are in bytes.
     pub sector_bytes: Option<u32>,
-    /// What each column is, of format `columns`; the file's heading says so when absent.
+    /// What each column is, of format `columns`; the file's heading says so when absent, or where it names none.
     pub columns: Option<ColumnSpec>,
     /// Put requests into the order of their times, in bounded memory and temporary files.
     pub sort: bool,
@@ -74,6 +76,10 @@ impl OpenOptions {
             Some(bytes) if !bytes.is_power_of_two() || bytes > SECTOR_BYTES_MAX => Err(TraceError::Option(format!(
                 "a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right"
             ))),
+            Some(_) if format == Format::Columns => Err(TraceError::Option(
+                "--columns states the units of addresses and sizes, such as lba:4096 or size:4KiB, so --sector says nothing"
+                    .to_owned(),
+            )),
             Some(_) if !format.has_sectors() => Err(TraceError::Option(format!(
                 "{format} has addresses and sizes in bytes, so a size of a sector says nothing"
             ))),
@@ -141,7 +147,7 @@ impl TraceFile {
         }
         // One CPU may issue what another completes: what stands for a request is the same in all files.
         let event = options.blkparse_event.or_else(|| detected.iter().filter_map(Detected::event).min());
-        let opened = detected.into_iter().map(|file| file.opened(event, options));
+        let opened = detected.into_iter().map(|file| file.opened(event, options, &mut noted));
         Self::of_files(opened.collect::<Result<_, _>>()?, noted, options)
     }
 
@@ -327,7 +333,9 @@ pub fn reader_from(
 ) -> Result<TraceFile, TraceError> {
     let detected = Detected::new(Input::new(Box::new(stream), printable(name))?, options)?;
     let event = options.blkparse_event.or_else(|| detected.event());
-    TraceFile::of_files(vec![detected.opened(event, options)?], Noted::default(), options)
+    let mut noted = Noted::default();
+    let opened = detected.opened(event, options, &mut noted)?;
+    TraceFile::of_files(vec![opened], noted, options)
 }
 
 /// A file whose records can be read.
@@ -366,21 +374,32 @@ impl Detected {
     }
 
     /// Its records, where this event stands for a request.
-    fn opened(self, event: Option<BlkparseEvent>, options: &OpenOptions) -> Result<OpenedFile, TraceError> {
+    fn opened(
+        self,
+        event: Option<BlkparseEvent>,
+        options: &OpenOptions,
+        noted: &mut Noted,
+    ) -> Result<OpenedFile, TraceError> {
         let Detected { input, format, named } = self;
         let columns = match format {
-            Format::Columns => Some(format::columns::of(options.columns.as_ref(), &input.sample, &input.file)?),
+            Format::Columns => Some(settle::of(options.columns.as_ref(), input.whole_lines(), &input.file)?),
             _ => None,
         };
+        if let Some(settled) = &columns {
+            settled.remarks.iter().for_each(|remark| noted.remark(&input.file, remark));
+            settled.agrees_with(options, &input.file)?;
+        }
         let guess = (format == Format::DiskSim).then(|| format::disksim::time_unit_of(&input.sample));
         let named_unit = options.time_unit.filter(|_| !format.fixes_time_unit());
-        let stated = columns.as_ref().and_then(ColumnSpec::time_unit).unwrap_or(format.time_unit());
+        let stated = columns.as_ref().and_then(Settled::time_unit).unwrap_or(format.time_unit());
+        let times_guessed = guess.is_some() || columns.as_ref().is_some_and(|settled| settled.time_guessed);
         let read = FileRead {
             file: input.file.to_string(),
             format,
             format_guessed: named.is_none(),
             time_unit: named_unit.or(guess).unwrap_or(stated),
-            time_unit_guessed: named_unit.is_none() && guess.is_some(),
+            time_unit_guessed: named_unit.is_none() && times_guessed,
+            columns: columns.as_ref().and_then(Settled::read),
         };
         let records = records(input, &read, columns, event, options)?;
         Ok(OpenedFile { read, records })
@@ -390,7 +409,7 @@ impl Detected {
 fn records(
     input: Input,
     read: &FileRead,
-    columns: Option<ColumnSpec>,
+    columns: Option<Settled>,
     event: Option<BlkparseEvent>,
     options: &OpenOptions,
 ) -> Result<Box<dyn Records>, TraceError> {
@@ -404,9 +423,8 @@ fn records(
     Ok(match format {
         Format::Csv => text.records(format::csv::Csv::new(time, needs_header)),
         Format::Columns => {
-            let spec = columns.unwrap_or_default();
-            let separator = spec.separator();
-            text.lenient(Lenient::separated(AnyColumns::new(spec, time), separator))
+            let settled = columns.ok_or_else(|| TraceError::file(&file, "no columns are named"))?;
+            text.lenient(Lenient::settled(AnyColumns::new(settled, time)))
         }
         Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed, sector_bytes)),
         Format::FlashSim => text.records(format::flashsim::parser(time, sector_bytes)),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cases;
+mod columns;
 mod file_workloads;
 mod fold;
 mod format_cases;
