@@ -56,7 +56,8 @@ fn sizes(file: &FileRead, noted: &Noted) -> Option<String> {
     // Our own CSV states bytes, of which nobody writes as few as sectors are.
     let small = if file.format == Format::Csv { 64 } else { 512 };
     if signs.ranges >= TELLING_REQUESTS && signs.largest < small {
-        let what = "each request is smaller than a sector of 512 B: are addresses and sizes in bytes? --columns names units";
+        let what =
+            "each request is smaller than a sector of 512 B: are addresses and sizes in bytes? --columns names units";
         return Some(what.to_owned());
     }
     if signs.ranges < TELLING_REQUESTS || !file.format_guessed {
@@ -78,7 +79,8 @@ fn sizes(file: &FileRead, noted: &Noted) -> Option<String> {
 /// Whether values speak against the units of columns.
 fn columns_in_other_units(columns: &ColumnsRead, noted: &Noted) -> Option<String> {
     let signs = &noted.signs;
-    let ColumnsRead { columns: spec, address_unit_bytes, address_unit_guessed, size_unit_bytes, size_unit_guessed } = columns;
+    let ColumnsRead { columns: spec, address_unit_bytes, address_unit_guessed, size_unit_bytes, size_unit_guessed } =
+        columns;
     let doubt = |what: &str| Some(format!("{what}: --columns {spec} with other units settles it"));
     if signs.ranges == 0 {
         None

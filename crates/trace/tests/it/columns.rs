@@ -5,8 +5,7 @@ use std::io::Cursor;
 use phelsuma_trace::{ColumnSpec, Format, InputReport, Op, OpenOptions, Request, TimeUnit, reader_from};
 
 fn read_with(text: &str, options: &OpenOptions) -> Result<(Vec<Request>, InputReport), String> {
-    let mut trace =
-        reader_from(Cursor::new(text.to_owned()), "t", options).map_err(|error| error.to_string())?;
+    let mut trace = reader_from(Cursor::new(text.to_owned()), "t", options).map_err(|error| error.to_string())?;
     let requests: Result<Vec<Request>, _> = trace.by_ref().collect();
     Ok((requests.map_err(|error| error.to_string())?, trace.report()))
 }
@@ -76,7 +75,10 @@ fn operations_without_a_meaning_are_named_all_at_once() {
         "device time_ms offset_bytes size_bytes op\n0 1 4096 4096 1\n0 2 8192 8192 0\n",
     ] {
         let error = error(text);
-        assert!(error.starts_with("t:2: the operations 1, 0 have no meaning yet; --ops would give them one"), "{error}");
+        assert!(
+            error.starts_with("t:2: the operations 1, 0 have no meaning yet; --ops would give them one"),
+            "{error}"
+        );
         assert!(error.ends_with("--ops OP=1,OP=0, where OP is read, write, trim, flush or skip"), "{error}");
         let ops = ColumnSpec::default().with_ops("read=0,write=1").unwrap();
         let (requests, _) = read_with(text, &by(ops)).unwrap();
@@ -131,10 +133,14 @@ fn units_in_headings_are_read() {
 fn units_that_no_heading_names_are_guesses() {
     let (_, report) = read("time_fortnight,op,offset_bytes,size_bytes\n7,w,0,512\n");
     assert!(report.files[0].time_unit_guessed);
-    let text = "t: column `time_fortnight`: `fortnight` is no known unit, so seconds are a guess; --time-unit settles it";
+    let text =
+        "t: column `time_fortnight`: `fortnight` is no known unit, so seconds are a guess; --time-unit settles it";
     assert_eq!(report.warnings, [text]);
     let (_, report) = read("time_us,op,offset_furlong,size_bytes\n7,w,0,512\n");
-    assert!(report.warnings[0].contains("`furlong` is no known unit, so bytes are a guess; --columns time:us,op,offset,size"));
+    assert!(
+        report.warnings[0]
+            .contains("`furlong` is no known unit, so bytes are a guess; --columns time:us,op,offset,size")
+    );
     let (_, report) = read("Timestamp,Op,Offset,Size\n1,W,0,4096\n4000000,R,4096,4096\n");
     assert!(report.files[0].time_unit_guessed && report.warnings[0].contains("lasts 46 days"), "{report:?}");
     let (_, report) = read("time,op,offset,size\n0.00000001,W,0,512\n0.00000002,R,0,512\n0.00000003,R,0,512\n");
@@ -184,13 +190,17 @@ fn only_a_flush_may_lack_its_range() {
     assert_eq!(read(text).0.len(), 1);
     for (line, lacks) in [("1,write,,4096", "address"), ("1,read,4096,", "size"), ("1,trim,,", "address")] {
         let error = error(&format!("{text}{line}\n"));
-        assert!(error.starts_with("t:3: a ") && error.contains(&format!("has no {lacks}, which only a flush")), "{error}");
+        assert!(
+            error.starts_with("t:3: a ") && error.contains(&format!("has no {lacks}, which only a flush")),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn numbers_among_names_of_devices_are_names() {
-    let text = "time_us,device,op,offset,size\n1,0,write,0,4096\n2,sda,read,0,8192\n3,sdb,read,0,8192\n4,1,read,0,512\n";
+    let text =
+        "time_us,device,op,offset,size\n1,0,write,0,4096\n2,sda,read,0,8192\n3,sdb,read,0,8192\n4,1,read,0,512\n";
     let devices = |requests: Vec<Request>| requests.iter().map(|request| request.device).collect::<Vec<_>>();
     assert_eq!(devices(read(text).0), [0, 1, 2, 3]);
     let numbers = "time_us,device,op,offset,size\n1,7,write,0,4096\n2,3,read,0,8192\n";
@@ -272,12 +282,18 @@ fn suggested(text: &str) -> String {
 #[test]
 fn columns_are_suggested_where_operation_address_and_size_can_be_told() {
     for (text, right) in [
-        ("17000001 sda W 4096 8\n17000055 sda R 8192 16\n17000101 sdb W 81920 24\n", "time:ms,device,op,offset,size:512"),
+        (
+            "17000001 sda W 4096 8\n17000055 sda R 8192 16\n17000101 sdb W 81920 24\n",
+            "time:ms,device,op,offset,size:512",
+        ),
         ("0.1|r|8|51744\n0.2|w|8|1024\n", "time:s,op,size:512,lba:512"),
         ("0.1 R 0 4096\n0.2 W 4096 8192\n0.9 R 65536 4096\n", "time:s,op,offset,size"),
         ("1 0x28 0 4096\n2 0x2a 8192 4096\n3 0x28 65536 4096\n", "time:ms,op,offset,size"),
-        ("sep=;\nwhen;what;where;long\n1;W;81920;8192\n2;R;163840;4096\n3;W;0;4096\n", "time:ms,op,offset,size --skip-lines 2"),
-        ("2024-03-09 23:59:55,W,81920,8192\n2024-03-09 23:59:56,R,163840,4096\n", "time:date,op,offset,size"),
+        (
+            "sep=;\nwhen;what;where;long\n1;W;81920;8192\n2;R;163840;4096\n3;W;0;4096\n",
+            "time:ms,op,offset,size --skip-lines 2",
+        ),
+        ("2024-03-09 23:59:55,W,81920,8192\n2024-03-09 23:59:56,R,4096,4096\n2024-03-09 23:59:57,R,8192,4096\n", "time:date,op,offset,size"),
     ] {
         assert_eq!(suggested(text), right, "{text}");
     }

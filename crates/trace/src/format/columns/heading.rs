@@ -6,12 +6,38 @@ use crate::number::unquoted;
 
 /// Times of something else than the request's begin.
 const LATER: &[&str] = &[
-    "response", "responsetime", "latency", "lat", "elapsed", "duration", "completion", "complete", "completed", "finish",
-    "finished", "end", "wait", "delay", "delta", "interval",
+    "response",
+    "responsetime",
+    "latency",
+    "lat",
+    "elapsed",
+    "duration",
+    "completion",
+    "complete",
+    "completed",
+    "finish",
+    "finished",
+    "end",
+    "wait",
+    "delay",
+    "delta",
+    "interval",
 ];
 const TIMES: &[&str] = &["time", "timestamp", "ts", "t"];
 const OPS: &[&str] = &[
-    "op", "ops", "opcode", "operation", "optype", "type", "iotype", "rw", "rwbs", "action", "command", "cmd", "direction",
+    "op",
+    "ops",
+    "opcode",
+    "operation",
+    "optype",
+    "type",
+    "iotype",
+    "rw",
+    "rwbs",
+    "action",
+    "command",
+    "cmd",
+    "direction",
     "dir",
 ];
 const SIZES: &[&str] = &["size", "length", "len", "count", "nbytes", "nsectors", "nblocks", "npages", "nlb"];
@@ -19,16 +45,15 @@ const ADDRESSES: &[&str] = &["offset", "address", "addr", "start", "lba", "lbn",
 /// Plurals that are sizes where nothing else is named.
 const SIZES_BY_UNIT: &[&str] = &["sectors", "blocks", "pages", "bytes", "kb", "kib"];
 const ADDRESSES_BY_UNIT: &[&str] = &["sector", "block", "page"];
-const DEVICES: &[&str] = &[
-    "device", "deviceid", "dev", "disk", "disknumber", "diskid", "drive", "lun", "volume", "volumeid", "vol", "asu",
-];
+const DEVICES: &[&str] =
+    &["device", "deviceid", "dev", "disk", "disknumber", "diskid", "drive", "lun", "volume", "volumeid", "vol", "asu"];
 /// When a request begins, where a unit of times follows.
 const BEGINS: &[&str] = &["start", "begin", "issue", "submit", "arrival"];
 /// Words behind a name that change nothing.
 const NEUTRAL: &[&str] = &[
-    "id", "no", "nr", "num", "number", "stamp", "start", "begin", "issue", "submit", "arrival", "in", "of", "since", "utc",
-    "unix", "epoch", "req", "request", "io", "i", "o", "the", "value", "unit", "units", "logical", "rel", "relative", "abs",
-    "absolute",
+    "id", "no", "nr", "num", "number", "stamp", "start", "begin", "issue", "submit", "arrival", "in", "of", "since",
+    "utc", "unix", "epoch", "req", "request", "io", "i", "o", "the", "value", "unit", "units", "logical", "rel",
+    "relative", "abs", "absolute",
 ];
 
 /// What a name stands for.
@@ -71,17 +96,14 @@ pub(super) fn named(name: &[u8]) -> Named {
 
 /// The unit that the words name, the most definite first; else `absent`, as a guess.
 fn unit_of(words: &[String], absent: u64) -> Unit {
-    let sized = words.iter().find_map(|word| unit_bytes(word).filter(|_| !is_noun_of_unit(word)));
-    let named = sized.or_else(|| words.iter().find_map(|word| size_unit(word)));
-    match named {
-        // Blocks may be of any size.
-        Some(bytes) => Unit { bytes, guessed: sized.is_none() && words.iter().any(|word| word.contains("block")) },
-        None => Unit { bytes: absent, guessed: true },
-    }
-}
-
-fn is_noun_of_unit(word: &str) -> bool {
-    word.starts_with("sector") || word.starts_with("page")
+    let in_bytes = |word: &str| word.starts_with(|c: char| c.is_ascii_digit()) || word.ends_with("bytes");
+    let is_sized =
+        |word: &str| in_bytes(word) || matches!(word, "byte" | "b" | "k" | "kb" | "kib" | "m" | "mb" | "mib");
+    let by = |is: &dyn Fn(&str) -> bool| words.iter().filter(|word| is(word)).find_map(|word| size_unit(word));
+    let named = by(&is_sized).or_else(|| by(&|word| word.contains("sector") || word.contains("page")));
+    // Blocks may be of any size.
+    let bytes = named.or_else(|| by(&|_| true)).unwrap_or(absent);
+    Unit { bytes, guessed: named.is_none() }
 }
 
 /// Bytes of a unit in a heading.

@@ -219,7 +219,10 @@ fn column_of(text: &str) -> Result<Column, String> {
     let bytes = |absent: u64| match unit {
         None => Ok(Unit::of(absent)),
         Some(unit) => unit_bytes(unit).map(Unit::of).ok_or_else(|| {
-            format!("unit `{}` is none; bytes, sector, page or a number of bytes would be right, such as 4KiB", unit.escape_debug())
+            format!(
+                "unit `{}` is none; bytes, sector, page or a number of bytes would be right, such as 4KiB",
+                unit.escape_debug()
+            )
         }),
     };
     let column = match name {

@@ -56,7 +56,8 @@ impl Settled {
     /// For the report.
     pub(crate) fn read(&self) -> Option<ColumnsRead> {
         let columns = || self.spec.columns.iter();
-        let address = columns().find_map(|column| if let Column::Address(unit) = column { Some(*unit) } else { None })?;
+        let address =
+            columns().find_map(|column| if let Column::Address(unit) = column { Some(*unit) } else { None })?;
         let size = columns().find_map(|column| if let Column::Size(unit) = column { Some(*unit) } else { None })?;
         Some(ColumnsRead {
             columns: self.spec.to_string(),
@@ -233,7 +234,9 @@ impl<'a> Sample<'a> {
             for (column, cell) in pairs() {
                 match column {
                     Column::Time(_) => sample.first_time = sample.first_time.or(Some(cell)),
-                    Column::Device { .. } => sample.device_names |= !cell.iter().all(u8::is_ascii_digit),
+                    Column::Device { .. } => {
+                        sample.device_names |= cell.is_empty() || !cell.iter().all(u8::is_ascii_digit);
+                    }
                     Column::Op if spec.op(cell).is_none() => sample.word(number, cell),
                     _ => {}
                 }

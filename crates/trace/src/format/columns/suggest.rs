@@ -44,10 +44,18 @@ pub(crate) fn options(text: &[u8]) -> Option<String> {
     if count < 3 || rows.len() * 2 < lines.len() {
         return None;
     }
-    let seen: Vec<Seen> = (0..count).map(|index| look(rows.iter().filter_map(|row| row.get(index).copied()), separator)).collect();
+    let seen: Vec<Seen> =
+        (0..count).map(|index| look(rows.iter().filter_map(|row| row.get(index).copied()), separator)).collect();
     let spec = ColumnSpec { columns: kinds(&seen, rows.len())?, separator: None, skip_lines: 0, ops: Vec::new() };
     spec.check().ok()?;
-    let skip = rows.iter().take_while(|row| !row.iter().any(|cell| number(cell, separator).is_some())).count();
+    let is_text = |line: &[u8]| line.is_empty() || line.starts_with(b"#");
+    let is_record = |line: &[u8]| {
+        let cells = split(line, separator);
+        !is_text(line) && cells.len() == count && cells.iter().any(|cell| number(cell, separator).is_some())
+    };
+    let before: Vec<&[u8]> =
+        text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).take_while(|line| !is_record(line)).collect();
+    let skip = if before.iter().all(|line| is_text(line)) { 0 } else { before.len() };
     let codes = spec.columns.iter().position(|column| *column == Column::Op).and_then(|index| seen.get(index));
     let mut options = format!("--columns {spec}");
     if codes.is_some_and(|codes| codes.ops == 0) {
