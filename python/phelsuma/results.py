@@ -241,6 +241,7 @@ class FileRead:
     format_guessed: bool
     time_unit: str
     time_unit_guessed: bool
+    columns: Optional[Dict[str, Any]] = None
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,12 @@ pub(crate) fn read_of(input: &InputReport) -> String {
         let same = |other: &FileRead| (other.format, other.time_unit) == (file.format, file.time_unit);
         if !input.files.iter().take(at).any(same) {
             parts.push(format!("{}{}", file.format, guessed(file.format_guessed)));
-            parts.push(format!("times in {}{}", file.time_unit, guessed(file.time_unit_guessed)));
+            parts.push(times_of(file));
+            if let Some(columns) = &file.columns {
+                let (address, size) = (unit(columns.address_unit_bytes), unit(columns.size_unit_bytes));
+                parts.push(format!("addresses in {address}{}", guessed(columns.address_unit_guessed)));
+                parts.push(format!("sizes in {size}{}", guessed(columns.size_unit_guessed)));
+            }
         }
     }
     parts.push(format!("{} requests", count(input.requests)));
@@ -58,6 +63,19 @@ pub(crate) fn read_of(input: &InputReport) -> String {
         parts.push(format!("left out: {}", left_out.join(", ")));
     }
     format!("read: {}", parts.join(", ").replace(" requests, of ", " requests of "))
+}
+
+fn times_of(file: &FileRead) -> String {
+    let columns = file.columns.as_ref().map(|read| read.columns.as_str());
+    match columns {
+        Some(columns) if !columns.contains("time") => "no times".to_string(),
+        Some(columns) if columns.contains("time:date") => "times are dates".to_string(),
+        _ => format!("times in {}{}", file.time_unit, if file.time_unit_guessed { " (guessed)" } else { "" }),
+    }
+}
+
+fn unit(bytes: u64) -> String {
+    if bytes == 1 { "bytes".to_string() } else { format!("units of {bytes} B") }
 }
 
 /// What a trace's reader doubts, as lines.

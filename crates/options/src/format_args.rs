@@ -18,16 +18,16 @@ pub struct FormatArgs {
     pub format: Option<Format>,
     /// What each column is, such as time:us,device,op,lba:512,size:512 with - for one to pass over; or NAME of a file
     /// NAME.toml with columns, separator, skip-lines and ops, here or in ~/.config/phelsuma/columns
-    #[arg(long, value_name = "COLUMNS", conflicts_with = "format")]
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "format", allow_hyphen_values = true)]
     columns: Option<String>,
     /// What separates the columns: a character, tab or blank [default: as the lines show]
-    #[arg(long, value_name = "CHARACTER", requires = "columns")]
+    #[arg(long, value_name = "CHARACTER", allow_hyphen_values = true)]
     separator: Option<String>,
     /// Lines before the first record, such as a heading
-    #[arg(long, value_name = "N", requires = "columns")]
+    #[arg(long, value_name = "N")]
     skip_lines: Option<u64>,
-    /// Names of operations, such as read=0|R,write=1,skip=2 [default: the usual words]
-    #[arg(long, value_name = "OP=NAME|NAME,...", requires = "columns")]
+    /// Names of operations besides the usual words, such as read=0,write=1,skip=2, for --columns or a heading
+    #[arg(long, value_name = "OP=NAME|NAME,...")]
     ops: Option<String>,
     /// Unit of the trace's times: s, ms, us, 100ns (or filetime), ns or ps
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
@@ -72,7 +72,7 @@ impl FormatArgs {
             time_unit: self.time_unit,
             sector_bytes: self.sector,
             blkparse_event: self.event,
-            columns: self.columns.as_deref().map(|columns| self.column_spec(columns)).transpose()?,
+            columns: self.column_spec()?,
             sort: self.sort,
             filters: Filters {
                 devices: self.only_device.clone(),
@@ -86,18 +86,36 @@ impl FormatArgs {
         })
     }
 
-    /// The columns that options and the file of columns name; options are the stronger.
-    fn column_spec(&self, columns: &str) -> Outcome<ColumnSpec> {
-        let file = if columns.contains(',') { ColumnsFile::default() } else { ColumnsFile::named(columns)? };
+    /// The columns that options and the file of columns name; options are the stronger. Without `--columns` the trace's
+    /// heading names them.
+    fn column_spec(&self) -> Outcome<Option<ColumnSpec>> {
+        let about_columns = [
+            ("--separator", self.separator.is_some()),
+            ("--skip-lines", self.skip_lines.is_some()),
+            ("--ops", self.ops.is_some()),
+        ];
+        let given = about_columns.iter().find(|(_, given)| *given).map(|(option, _)| *option);
+        if let (Some(format), Some(option)) = (self.format.filter(|format| *format != Format::Columns), given) {
+            return Err(Failure::Input(format!("{option} goes with --columns or a heading, and --format is {format}")));
+        }
         let about = |error: TraceError| Failure::Input(format!("--columns: {error}"));
-        let mut spec: ColumnSpec = file.columns.as_deref().unwrap_or(columns).parse().map_err(about)?;
+        let (file, mut spec) = match self.columns.as_deref() {
+            None if given.is_none() => return Ok(None),
+            None => (ColumnsFile::default(), ColumnSpec::default()),
+            Some(columns) if columns.contains(',') => (ColumnsFile::default(), columns.parse().map_err(about)?),
+            Some(name) => {
+                let file = ColumnsFile::named(name)?;
+                let spec = file.columns.as_deref().unwrap_or(name).parse().map_err(about)?;
+                (file, spec)
+            }
+        };
         if let Some(separator) = self.separator.as_ref().or(file.separator.as_ref()) {
             spec = spec.with_separator(separator).map_err(about)?;
         }
         if let Some(ops) = self.ops.as_ref().or(file.ops.as_ref()) {
             spec = spec.with_ops(ops).map_err(about)?;
         }
-        Ok(spec.with_skip_lines(self.skip_lines.or(file.skip_lines).unwrap_or(0)))
+        Ok(Some(spec.with_skip_lines(self.skip_lines.or(file.skip_lines).unwrap_or(0))))
     }
 
     /// Refuses options of traces where there is a workload.
@@ -108,6 +126,9 @@ impl FormatArgs {
         let given = [
             ("--format", self.format.is_some()),
             ("--columns", self.columns.is_some()),
+            ("--separator", self.separator.is_some()),
+            ("--skip-lines", self.skip_lines.is_some()),
+            ("--ops", self.ops.is_some()),
             ("--time-unit", self.time_unit.is_some()),
             ("--sector", self.sector.is_some()),
             ("--event", self.event.is_some()),
@@ -213,6 +234,37 @@ fn time_unit(name: &str) -> Result<TimeUnit, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        format: FormatArgs,
+    }
+
+    fn parsed(words: &[&str]) -> Result<OpenOptions, String> {
+        let command = Command::try_parse_from([&["x"], words].concat()).map_err(|error| error.to_string())?;
+        command.format.open_options().map_err(|failure| format!("{failure:?}"))
+    }
+
+    #[test]
+    fn columns_may_begin_with_one_to_pass_over() {
+        let options = parsed(&["--columns", "-,lba:512,op,size", "--separator", "-"]).unwrap();
+        assert_eq!(options.columns.unwrap().to_string(), "-,lba:512,op,size");
+        assert!(parsed(&["--columns", "-,-,op,offset:4KiB,size,time:date"]).is_ok());
+        assert!(parsed(&["--columns", "-,op"]).is_err());
+    }
+
+    #[test]
+    fn options_of_columns_go_with_a_heading() {
+        for words in [&["--ops", "skip=X"][..], &["--separator", ";"], &["--skip-lines", "2"]] {
+            assert_eq!(parsed(words).unwrap().columns.unwrap().to_string(), "", "{words:?}");
+            let error = parsed(&[words, &["--format", "spc"]].concat()).err().unwrap();
+            assert!(error.contains("goes with --columns or a heading"), "{error}");
+            assert!(parsed(&[words, &["--format", "columns"]].concat()).is_ok());
+        }
+        assert!(parsed(&[]).unwrap().columns.is_none());
+    }
 
     #[test]
     fn ranges_may_lack_an_end() {

@@ -3,7 +3,7 @@
 
 use crate::format::Format;
 use crate::noted::{Clock, Note, Noted, OfFile, Signs, UnitsNamed};
-use crate::report::FileRead;
+use crate::report::{ColumnsRead, FileRead};
 use crate::skipped::SkipReason;
 
 /// A trace that lasts longer than this, in nanoseconds, in a unit that was guessed, is doubted: 30 days.
@@ -113,8 +113,15 @@ fn left_out(files: &[FileRead], noted: &Noted) -> Vec<String> {
 
 /// Whether addresses and sizes may be in other units than they were read in.
 fn sizes(file: &FileRead, signs: &Signs, named: UnitsNamed) -> Option<String> {
-    if signs.ranges >= TELLING_REQUESTS && signs.largest < 512 {
-        return Some("each request is smaller than a sector of 512 B: are addresses and sizes in bytes?".to_owned());
+    if let Some(columns) = &file.columns {
+        return columns_in_other_units(columns, signs);
+    }
+    // Our own CSV states bytes, of which nobody writes as few as sectors are.
+    let small = if file.format == Format::Csv { 64 } else { 512 };
+    if signs.ranges >= TELLING_REQUESTS && signs.largest < small {
+        let what =
+            "each request is smaller than a sector of 512 B: are addresses and sizes in bytes? --columns names units";
+        return Some(what.to_owned());
     }
     if signs.ranges < TELLING_REQUESTS || !file.format_guessed || named.sector {
         return None;
@@ -129,11 +136,33 @@ fn sizes(file: &FileRead, signs: &Signs, named: UnitsNamed) -> Option<String> {
             "each size is one sector of 512 B, so sizes and addresses may be pages of 4 KiB: --sector 4KiB".to_owned(),
         ),
         // As sectors, these are 256 KiB to 2 MiB. As bytes, few traces ask for so little alone.
-        Format::Replayer if signs.largest <= 4096 && !signs.all_sizes_multiples_of(4096) => Some(
+        Format::Replayer if signs.largest <= 4096 && !signs.sizes_are_multiples_of(4096) => Some(
             "each size is 4 KiB or less and not each is 4 KiB, so they may be sectors and not bytes: --format disksim"
                 .to_owned(),
         ),
         _ => None,
+    }
+}
+
+/// Whether values speak against the units of columns.
+fn columns_in_other_units(columns: &ColumnsRead, signs: &Signs) -> Option<String> {
+    let ColumnsRead { columns: spec, address_unit_bytes, address_unit_guessed, size_unit_bytes, size_unit_guessed } =
+        columns;
+    let doubt = |what: &str| Some(format!("{what}: --columns {spec} with other units settles it"));
+    if signs.ranges == 0 {
+        None
+    } else if *size_unit_guessed && *size_unit_bytes == 1 && !signs.sizes_are_multiples_of(512) {
+        doubt("sizes are taken for bytes, as the heading names no unit, and are no multiples of 512")
+    } else if *address_unit_guessed && *address_unit_bytes == 1 && !signs.addresses_are_multiples_of(512) {
+        doubt("addresses are taken for bytes, as the heading names no unit, and are no multiples of 512")
+    } else if signs.ranges < TELLING_REQUESTS {
+        None
+    } else if *address_unit_guessed && *address_unit_bytes == 512 && signs.addresses_are_multiples_of(512 * 512) {
+        doubt("addresses are taken for sectors, as the heading names no unit, and are multiples of 512")
+    } else if signs.largest < 512 {
+        doubt("each request is smaller than a sector of 512 B")
+    } else {
+        None
     }
 }
 

@@ -43,6 +43,14 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// The sample without its last line, which may be cut where the sample ends inside the file.
+    pub(crate) fn whole_lines(&self) -> &[u8] {
+        match memchr::memrchr(b'\n', &self.sample) {
+            Some(end) if !self.sample_is_all => self.sample.get(..end).unwrap_or_default(),
+            _ => &self.sample,
+        }
+    }
+
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         let file: Arc<str> = printable(&path.to_string_lossy());
         let failed = |source| TraceError::io(&file, "cannot be opened", source);

@@ -150,6 +150,7 @@ impl TraceOrigin {
                     format_guessed: false,
                     time_unit: TimeUnit::Ns,
                     time_unit_guessed: false,
+                    columns: None,
                 };
                 let name = Arc::clone(&requests.name);
                 let options = OpenOptions::default();

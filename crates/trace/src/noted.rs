@@ -207,14 +207,17 @@ impl Signs {
         self.ranges += 1;
     }
 
-    /// Whether each size is a multiple of `bytes`, a power of two.
-    pub(crate) fn all_sizes_multiples_of(&self, bytes: u64) -> bool {
-        self.ranges > 0 && self.sizes & (bytes - 1) == 0
-    }
-
     /// Whether each address and each size is a multiple of `bytes`, a power of two.
     pub(crate) fn all_multiples_of(&self, bytes: u64) -> bool {
-        self.ranges > 0 && (self.addresses | self.sizes) & (bytes - 1) == 0
+        self.ranges > 0 && self.addresses_are_multiples_of(bytes) && self.sizes_are_multiples_of(bytes)
+    }
+
+    pub(crate) fn addresses_are_multiples_of(&self, bytes: u64) -> bool {
+        self.addresses & (bytes - 1) == 0
+    }
+
+    pub(crate) fn sizes_are_multiples_of(&self, bytes: u64) -> bool {
+        self.sizes & (bytes - 1) == 0
     }
 }
 
@@ -232,6 +235,8 @@ pub enum Note {
     BlocksAssumed,
     /// An event that the recorder lost, by its own count.
     Lost,
+    /// A line with columns after the last one that `--columns` or the heading names.
+    ExtraColumns,
 }
 
 impl fmt::Display for Note {
@@ -243,6 +248,7 @@ impl fmt::Display for Note {
                 "requests in blocks of which the trace has no size, taken for 512 bytes, where --sector names another"
             }
             Note::Lost => "events that the recorder lost",
+            Note::ExtraColumns => "records with columns after the last one that is named, which are passed over",
         })
     }
 }

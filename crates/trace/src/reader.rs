@@ -14,7 +14,9 @@ use crate::bounds::{SECTOR_BYTES_MAX, SIZE_BYTES_MAX};
 use crate::filter::{Filtered, Filters, InSpan};
 use crate::format::BlkparseEvent;
 use crate::format::binary::BinaryRecords;
-use crate::format::columns::{ColumnSpec, parser::AnyColumns};
+use crate::format::columns::ColumnSpec;
+use crate::format::columns::parser::AnyColumns;
+use crate::format::columns::settle::{self, Settled};
 use crate::format::dialect::Lenient;
 use crate::format::line_parser::LineParser;
 use crate::format::names::Names;
@@ -48,7 +50,7 @@ pub struct OpenOptions {
     /// Bytes of a sector, a power of two up to [`SECTOR_BYTES_MAX`]; the format's own when absent. An error
     /// for formats whose addresses and sizes are in bytes.
     pub sector_bytes: Option<u32>,
-    /// What each column is, of format `columns`; the file's heading says so when absent.
+    /// What each column is, of format `columns`; the file's heading says so when absent, or where it names none.
     pub columns: Option<ColumnSpec>,
     /// Put requests into the order of their times, in bounded memory and temporary files.
     pub sort: bool,
@@ -78,6 +80,10 @@ impl OpenOptions {
             Some(bytes) if !bytes.is_power_of_two() || bytes > SECTOR_BYTES_MAX => Err(TraceError::Option(format!(
                 "a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right"
             ))),
+            Some(_) if format == Format::Columns => Err(TraceError::Option(
+                "--columns states the units of addresses and sizes, such as lba:4096 or size:4KiB, so --sector says nothing"
+                    .to_owned(),
+            )),
             Some(_) if !format.has_sectors() => Err(TraceError::Option(format!(
                 "{format} has addresses and sizes in bytes, so a size of a sector says nothing"
             ))),
@@ -165,7 +171,7 @@ impl TraceFile {
         };
         let numbering = Numbering::default();
         let opened = detected.into_iter().zip(&recordings).map(|(file, recording)| {
-            file.opened(options.blkparse_event.or_else(|| event_of(recording)), &numbering, options)
+            file.opened(options.blkparse_event.or_else(|| event_of(recording)), &numbering, options, &mut noted)
         });
         let opened = opened.collect::<Result<_, _>>()?;
         let numbers = recordings.iter().map(|recording| recordings.iter().position(|first| first == recording));
@@ -365,7 +371,9 @@ pub fn reader_from(
 ) -> Result<TraceFile, TraceError> {
     let detected = Detected::new(Input::new(Box::new(stream), printable(name))?, options)?;
     let event = options.blkparse_event.or_else(|| detected.event());
-    TraceFile::of_files(vec![detected.opened(event, &Numbering::default(), options)?], Noted::default(), options)
+    let mut noted = Noted::default();
+    let opened = detected.opened(event, &Numbering::default(), options, &mut noted)?;
+    TraceFile::of_files(vec![opened], noted, options)
 }
 
 /// Which recording a file is part of.
@@ -427,23 +435,30 @@ impl Detected {
         event: Option<BlkparseEvent>,
         numbering: &Numbering,
         options: &OpenOptions,
+        noted: &mut Noted,
     ) -> Result<OpenedFile, TraceError> {
         let Detected { input, format, named } = self;
         let columns = match format {
-            Format::Columns => Some(format::columns::of(options.columns.as_ref(), &input.sample, &input.file)?),
+            Format::Columns => Some(settle::of(options.columns.as_ref(), input.whole_lines(), &input.file)?),
             _ => None,
         };
+        if let Some(settled) = &columns {
+            settled.remarks.iter().for_each(|remark| noted.remark(&input.file, remark));
+            settled.agrees_with(options, &input.file)?;
+        }
         let is_disksim = format == Format::DiskSim;
         let guess = is_disksim.then(|| format::disksim::time_unit_of(&input.sample));
         let marked = if is_disksim { format::disksim::marked_unit(&input.sample) } else { None };
         let named_unit = options.time_unit.or(marked);
-        let stated = columns.as_ref().and_then(ColumnSpec::time_unit).unwrap_or(format.time_unit());
+        let stated = columns.as_ref().and_then(Settled::time_unit).unwrap_or(format.time_unit());
+        let times_guessed = guess.is_some() || columns.as_ref().is_some_and(|settled| settled.time_guessed);
         let read = FileRead {
             file: input.file.to_string(),
             format,
             format_guessed: named.is_none(),
             time_unit: named_unit.or(guess).unwrap_or(stated),
-            time_unit_guessed: named_unit.is_none() && guess.is_some(),
+            time_unit_guessed: named_unit.is_none() && times_guessed,
+            columns: columns.as_ref().and_then(Settled::read),
         };
         let records = records(input, &read, columns, event, numbering, options)?;
         Ok(OpenedFile { read, records })
@@ -453,7 +468,7 @@ impl Detected {
 fn records(
     input: Input,
     read: &FileRead,
-    columns: Option<ColumnSpec>,
+    columns: Option<Settled>,
     event: Option<BlkparseEvent>,
     numbering: &Numbering,
     options: &OpenOptions,
@@ -469,9 +484,8 @@ fn records(
     Ok(match format {
         Format::Csv => text.records(format::csv::Csv::new(time, needs_header)),
         Format::Columns => {
-            let spec = columns.unwrap_or_default();
-            let separator = spec.separator();
-            text.lenient(Lenient::separated(AnyColumns::new(spec, time), separator))
+            let settled = columns.ok_or_else(|| TraceError::file(&file, "no columns are named"))?;
+            text.lenient(Lenient::settled(AnyColumns::new(settled, time)))
         }
         Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed, sector_bytes)),
         Format::FlashSim => text.records(format::flashsim::parser(time, sector_bytes)),

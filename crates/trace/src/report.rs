@@ -18,6 +18,23 @@ pub struct FileRead {
     pub time_unit: TimeUnit,
     /// The unit was guessed from content, as the format leaves it open.
     pub time_unit_guessed: bool,
+    /// How its columns were read, of format `columns`.
+    pub columns: Option<ColumnsRead>,
+}
+
+/// How columns were read that `--columns` or a heading names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ColumnsRead {
+    /// They, as `--columns` takes them.
+    pub columns: String,
+    /// The unit of addresses, in bytes.
+    pub address_unit_bytes: u64,
+    /// The heading does not say it.
+    pub address_unit_guessed: bool,
+    /// The unit of sizes, in bytes.
+    pub size_unit_bytes: u64,
+    /// The heading does not say it.
+    pub size_unit_guessed: bool,
 }
 
 /// What was read of a trace, and what speaks against it.

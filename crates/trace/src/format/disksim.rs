@@ -21,7 +21,7 @@ use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;
 
 /// Windows file times of the years 1980 to 2139, in units of 100 ns.
-const FILE_TIMES: std::ops::Range<u64> = 119_600_064_000_000_000..170_000_000_000_000_000;
+pub(crate) const FILE_TIMES: std::ops::Range<u64> = 119_600_064_000_000_000..170_000_000_000_000_000;
 
 /// Five columns of numbers; the three formats differ in units only.
 pub(crate) struct FiveColumns {
@@ -115,6 +115,6 @@ pub(crate) fn time_unit_of(sample: &[u8]) -> TimeUnit {
 pub(crate) fn has_fractional_time(sample: &[u8]) -> bool {
     sample.split(|&byte| byte == b'\n').any(|line| {
         let mut columns = [&[][..]; 5];
-        split_blank(line.trim_ascii(), &mut columns) == 5 && columns[0].contains(&b'.')
+        split_blank(line.trim_ascii(), &mut columns) == 5 && columns[0].iter().any(|byte| matches!(byte, b'.' | b','))
     })
 }

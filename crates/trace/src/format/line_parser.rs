@@ -18,6 +18,9 @@ pub(crate) trait LineParser: Send {
         true
     }
 
+    /// A blank line, or one that names the separator.
+    fn blank(&mut self) {}
+
     /// What separates columns.
     fn separator(&self) -> Separator {
         Separator::Blank

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cases;
+mod columns;
 mod doubts;
 mod file_workloads;
 mod fold;
