@@ -36,6 +36,8 @@ fn five_columns_are_doubted_both_ways() {
     let doubted = report(aligned);
     assert_eq!(doubted.files[0].format, Format::Replayer);
     says(&doubted, "may be sectors and not bytes: --format disksim");
+    let marked = report(&aligned.replacen("512 0\n", "512 0 # disksim, ms\n", 1));
+    assert_eq!((marked.files[0].format, &marked.warnings[..]), (Format::DiskSim, &[][..]), "{marked:?}");
     let named = OpenOptions { format: Some(Format::Replayer), ..OpenOptions::default() };
     assert_eq!(read_with(aligned, &named).unwrap().1.warnings, [""; 0]);
     for sound in
