@@ -49,7 +49,7 @@ pub(crate) fn read_of(input: &InputReport) -> String {
         parts.push(format!("{} devices", count(input.devices)));
     }
     if input.shared_devices > 0 {
-        parts.push(format!("in several files and taken for one each: {} devices", count(input.shared_devices)));
+        parts.push(format!("devices that several files share: {}", count(input.shared_devices)));
     }
     parts.push(format!("{:.3} s", input.duration_ns as f64 / 1e9));
     if input.sorted {

@@ -47,7 +47,7 @@ pub struct FormatArgs {
     /// Only the first N requests
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     first: Option<u64>,
-    /// Only requests from one second to another after the first request, such as 0..3600
+    /// Only requests from one second to another after the first request (with --sort, the earliest), such as 0..3600
     #[arg(long, value_name = "FROM..TO", value_parser = span)]
     span: Option<Range<u64>>,
     /// Only requests that begin from one byte to before another, such as 0..10GiB

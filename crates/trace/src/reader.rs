@@ -455,7 +455,7 @@ impl Detected {
         let read = FileRead {
             file: input.file.to_string(),
             format,
-            format_guessed: named.is_none(),
+            format_guessed: named.is_none() && marked.is_none(),
             time_unit: named_unit.or(guess).unwrap_or(stated),
             time_unit_guessed: named_unit.is_none() && times_guessed,
             columns: columns.as_ref().and_then(Settled::read),

@@ -39,7 +39,8 @@ impl Places {
         let name = columns.get(self.process..).unwrap_or_default();
         // Names of files at the line's end may look the same.
         let most = columns.len().saturating_sub(self.last() + 1);
-        let more = name.iter().take(most + 1).position(|column| ends_name(column)).unwrap_or(0);
+        let name = name.get(..=most).unwrap_or_default();
+        let more = name.iter().rposition(|column| ends_name(column)).unwrap_or(0);
         let moved = |place: usize| if place > self.process { place + more } else { place };
         Places {
             time: moved(self.time),

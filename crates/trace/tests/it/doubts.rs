@@ -36,6 +36,8 @@ fn five_columns_are_doubted_both_ways() {
     let doubted = report(aligned);
     assert_eq!(doubted.files[0].format, Format::Replayer);
     says(&doubted, "may be sectors and not bytes: --format disksim");
+    let marked = report(&aligned.replacen("512 0\n", "512 0 # disksim, ms\n", 1));
+    assert_eq!((marked.files[0].format, &marked.warnings[..]), (Format::DiskSim, &[][..]), "{marked:?}");
     let named = OpenOptions { format: Some(Format::Replayer), ..OpenOptions::default() };
     assert_eq!(read_with(aligned, &named).unwrap().1.warnings, [""; 0]);
     for sound in
@@ -58,7 +60,7 @@ fn a_size_of_a_sector_that_is_named_is_not_doubted() {
 #[test]
 fn times_that_are_too_dense_or_too_long_are_doubted() {
     let lines = |step: u64| (0..200).map(|n| format!("{} 0 {} 8 0\n", n * step, n * 24)).collect::<String>();
-    says(&report(&lines(7)), "with times in ns there are 143576417 requests a second, which is many: --time-unit");
+    says(&report(&lines(7)), "with times in ns there are 143575017 requests a second, which is many: --time-unit");
     says_not(&report(&lines(7000)), "requests a second");
     let millis = OpenOptions { time_unit: Some(TimeUnit::Ns), ..OpenOptions::default() };
     assert_eq!(read_with(&lines(7), &millis).unwrap().1.warnings, [""; 0], "a person says so");
