@@ -13,6 +13,19 @@ use std::sync::{Arc, Mutex};
 const TRACE: &str =
     "time_us,device,op,offset_bytes,size_bytes\n0,0,write,0,8192\n100,0,write,4096,4096\n200,0,read,0,4096\n";
 const SHA256: &str = "9f7e29d24b6dadc8366b2f09de00db6c549d5603556ae5e86a5ea165f896ab01";
+/// The hash of the same with 4096 comments behind.
+const LONG_SHA256: &str = "a551b966cad6513db3c413ac4d86b9333f8efeb51d20f2c24a76c901e74294f8";
+
+/// Waits until something holds; not for ever.
+fn wait_for(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..4000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("waited too long for {what}");
+}
 
 /// A file of the server.
 #[derive(Clone)]
@@ -366,16 +379,17 @@ fn one_at_a_time_fetches_a_trace() {
     if !has_curl() {
         return;
     }
-    let stalled = Served { stalls: true, ..Served::whole(TRACE) };
+    // More than curl holds back.
+    let long = format!("{TRACE}{}", "# no request\n".repeat(4096));
+    let stalled = Served { stalls: true, ..Served::whole(&long) };
     let server = Server::new([("slow", stalled)]);
-    let home = Home::new("get-two", &entry(&server, "slow", &format!("sha256 = \"{SHA256}\"")));
+    let home = Home::new("get-two", &entry(&server, "slow", &format!("sha256 = \"{LONG_SHA256}\"")));
     let part = home.traces().join(".slow.csv.zst.part");
     let begun = || {
         let mut command = home.command("trace get test/slow");
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        while server.stalled.lock().unwrap().is_empty() || fs::metadata(&part).is_ok_and(|part| part.len() == 0) {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        let stalls = || !server.stalled.lock().unwrap().is_empty() && fs::metadata(&part).is_ok_and(|p| p.len() > 0);
+        wait_for("half of the file", stalls);
         child
     };
     let signal = |child: &std::process::Child, name: &str| {
@@ -389,7 +403,7 @@ fn one_at_a_time_fetches_a_trace() {
     let out = child.wait_with_output().unwrap();
     let error = String::from_utf8(out.stderr).unwrap();
     assert_eq!(out.status.code(), Some(1), "{error}");
-    assert!(error.contains("interrupted; 49 B are there, and the same command goes on"), "{error}");
+    assert!(error.contains("interrupted; ") && error.contains(" are there, and the same command goes on"), "{error}");
     // Its curl has ended with it; that of one that was killed has not, and keeps the others away.
     server.stalled.lock().unwrap().clear();
     fs::remove_file(&part).unwrap();
@@ -398,11 +412,9 @@ fn one_at_a_time_fetches_a_trace() {
     child.wait().unwrap();
     let error = home.refuses("trace get test/slow");
     assert!(error.contains("another `trace get` is at it"), "{error}");
-    server.files.lock().unwrap().insert("slow".to_string(), Served::whole(TRACE));
+    server.files.lock().unwrap().insert("slow".to_string(), Served::whole(&long));
     server.stalled.lock().unwrap().clear();
-    while !home.run("trace get test/slow").status.success() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_for("the lock", || home.run("trace get test/slow").status.success());
     assert!(home.prints("trace info test/slow").contains("3 requests"));
     assert_eq!(hidden(&home.traces()), [""; 0]);
 }
