@@ -1,16 +1,17 @@
 //! Options of whatever reads a trace: what the file does not say itself, and which requests are asked for.
 
 use crate::failure::{Failure, Outcome};
+use crate::listed_options::ListedOptions;
 use crate::size;
-use crate::trace_list::settings;
+use crate::trace_place::{found, settings};
 use clap::Args;
 use phelsuma_trace::{BlkparseEvent, ColumnSpec, Filters, Format, OpenOptions, SECTOR_BYTES_MAX, TimeUnit, TraceError};
 use serde::Deserialize;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a trace file does not say itself, and what of it is asked for.
-#[derive(Args, Clone, Debug, PartialEq)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Options of traces")]
 pub struct FormatArgs {
     /// Trace format, where detection is wrong (see `phelsuma list`)
@@ -62,11 +63,62 @@ pub struct FormatArgs {
 }
 
 impl FormatArgs {
-    /// For opening a trace.
+    /// The files that paths or names of the list stand for, and how all of them are opened.
+    ///
+    /// # Errors
+    /// A trace of the list that is not there; several that need different options; columns that cannot be.
+    pub fn files(&self, paths: &[PathBuf]) -> Outcome<(Vec<PathBuf>, OpenOptions)> {
+        let mut files = Vec::with_capacity(paths.len());
+        let mut of_first: Option<(&Path, ListedOptions, Self)> = None;
+        for path in paths {
+            let found = found(path)?;
+            let here = self.over(&found.options);
+            files.push(found.path);
+            let (first, options, all) = of_first.get_or_insert_with(|| (path, found.options.clone(), here.clone()));
+            if *all != here {
+                let said = |options: &ListedOptions| match options.to_string() {
+                    none if none.is_empty() => "no options".to_string(),
+                    some => some,
+                };
+                return Err(Failure::Input(format!(
+                    "{} is read with {} and {} with {}; the same for all that are merged would be right, given here",
+                    first.display(),
+                    said(options),
+                    path.display(),
+                    said(&found.options)
+                )));
+            }
+        }
+        let all = of_first.map_or_else(|| self.clone(), |(.., all)| all);
+        Ok((files, all.open_options()?))
+    }
+
+    /// How a trace of the list is opened where nothing else is asked for.
     ///
     /// # Errors
     /// Columns that cannot be.
-    pub fn open_options(&self) -> Outcome<OpenOptions> {
+    pub fn of_listed(options: &ListedOptions) -> Outcome<OpenOptions> {
+        Self::default().over(options).open_options()
+    }
+
+    /// The same with what the list says beside; what is given here is the stronger.
+    fn over(&self, listed: &ListedOptions) -> Self {
+        let mut all = self.clone();
+        all.time_unit = self.time_unit.or(listed.time_unit);
+        all.sector = self.sector.or(listed.sector);
+        all.event = self.event.or(listed.event);
+        if self.columns.is_none() && self.format.is_none_or(|format| format == Format::Columns) {
+            all.format = self.format.or(listed.format);
+            all.columns.clone_from(&listed.columns);
+            all.separator = self.separator.clone().or_else(|| listed.separator.clone());
+            all.skip_lines = self.skip_lines.or(listed.skip_lines);
+            all.ops = self.ops.clone().or_else(|| listed.ops.clone());
+        }
+        all
+    }
+
+    /// For opening a trace.
+    fn open_options(&self) -> Outcome<OpenOptions> {
         Ok(OpenOptions {
             format: self.format,
             time_unit: self.time_unit,
@@ -118,20 +170,25 @@ impl FormatArgs {
         Ok(Some(spec.with_skip_lines(self.skip_lines.or(file.skip_lines).unwrap_or(0))))
     }
 
+    /// For requests in memory, which are what they are: which of them are asked for.
+    ///
+    /// # Errors
+    /// An option that says what a file has.
+    pub fn in_memory(&self) -> Outcome<OpenOptions> {
+        match self.of_files().iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Failure::Input(format!(
+                "{option} says what is in a file, and these requests are in memory; without it would be right"
+            ))),
+            None => self.open_options(),
+        }
+    }
+
     /// Refuses options of traces where there is a workload.
     ///
     /// # Errors
     /// One was given.
     pub fn refuse_for_workload(&self) -> Outcome {
-        let given = [
-            ("--format", self.format.is_some()),
-            ("--columns", self.columns.is_some()),
-            ("--separator", self.separator.is_some()),
-            ("--skip-lines", self.skip_lines.is_some()),
-            ("--ops", self.ops.is_some()),
-            ("--time-unit", self.time_unit.is_some()),
-            ("--sector", self.sector.is_some()),
-            ("--event", self.event.is_some()),
+        let of_requests = [
             ("--sort", self.sort),
             ("--only-device", !self.only_device.is_empty()),
             ("--first", self.first.is_some()),
@@ -140,12 +197,26 @@ impl FormatArgs {
             ("--drop-trims", self.drop_trims),
             ("--strict", self.strict),
         ];
-        match given.iter().find(|(_, given)| *given) {
+        match self.of_files().iter().chain(&of_requests).find(|(_, given)| *given) {
             Some((option, _)) => {
                 Err(Failure::Input(format!("{option} is an option of traces, and this is a workload")))
             }
             None => Ok(()),
         }
+    }
+
+    /// Options that say what a file does not, and whether they are given.
+    fn of_files(&self) -> [(&'static str, bool); 8] {
+        [
+            ("--format", self.format.is_some()),
+            ("--columns", self.columns.is_some()),
+            ("--separator", self.separator.is_some()),
+            ("--skip-lines", self.skip_lines.is_some()),
+            ("--ops", self.ops.is_some()),
+            ("--time-unit", self.time_unit.is_some()),
+            ("--sector", self.sector.is_some()),
+            ("--event", self.event.is_some()),
+        ]
     }
 }
 
@@ -216,7 +287,7 @@ fn not_empty(range: Range<u64>) -> Result<Range<u64>, String> {
 }
 
 /// The size of a sector.
-fn sector(text: &str) -> Result<u32, String> {
+pub(crate) fn sector(text: &str) -> Result<u32, String> {
     let bytes = size::parse(text)?;
     u32::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= SECTOR_BYTES_MAX).ok_or_else(|| {
         format!("a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right")

@@ -3,7 +3,7 @@
 use super::input::{is_read_once, open};
 use super::out_file::OutFile;
 use crate::errors::{Failure, Outcome};
-use phelsuma_options::{FormatArgs, trace_file};
+use phelsuma_options::FormatArgs;
 use phelsuma_trace::convert::{WRITABLE, WriteOptions, convert};
 use phelsuma_trace::{Format, TimeUnit, TraceError};
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip), or a name that `phelsuma trace get` lists; - is standard
     /// input. Several files are merged by time
-    #[arg(required = true, value_parser = trace_file())]
+    #[arg(required = true)]
     input: Vec<PathBuf>,
     /// The file to write, compressed if it ends in .gz or .zst; - is standard output, plain
     output: PathBuf,

@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 
 /// Opens a trace of one file or of several; `-` is standard input.
 pub(super) fn open(paths: &[PathBuf], format: &FormatArgs) -> Outcome<TraceFile> {
-    let options = format.open_options()?;
     match paths {
-        [path] if is_stdin(path) => Ok(reader_from(BufReader::new(stdin()), "standard input", &options)?),
+        [path] if is_stdin(path) => Ok(reader_from(BufReader::new(stdin()), "standard input", &format.files(&[])?.1)?),
         paths if paths.iter().any(|path| is_stdin(path)) => {
             Err(Failure::Input("standard input is a trace by itself; files alone are merged".to_string()))
         }
-        paths => Ok(TraceFile::open_all(paths, &options)?),
+        paths => {
+            let (files, options) = format.files(paths)?;
+            Ok(TraceFile::open_all(&files, &options)?)
+        }
     }
 }
 
