@@ -134,7 +134,6 @@ impl FormatArgs {
                 drop_trims: self.drop_trims,
             },
             strict: self.strict,
-            ..OpenOptions::default()
         })
     }
 
