@@ -22,11 +22,13 @@ pub(crate) struct Blkparse {
     event: BlkparseEvent,
     sector_bytes: u64,
     completions: u64,
+    /// The device of the latest request: of its other events nothing need be counted.
+    latest: Option<u32>,
 }
 
 impl Blkparse {
     pub(crate) fn new(time: TimeUnit, event: BlkparseEvent, sector_bytes: u64) -> Self {
-        Blkparse { time, event, sector_bytes, completions: 0 }
+        Blkparse { time, event, sector_bytes, completions: 0, latest: None }
     }
 
     /// What goes to the drive may do so once more.
@@ -39,11 +41,13 @@ impl Blkparse {
         let stage = match action {
             b"R" if self.event == BlkparseEvent::Issued => Stage::PutBack,
             b"C" if self.event == BlkparseEvent::Issued => Stage::Completed,
-            b"C" | b"D" | b"Q" if range.is_some() => return Item::end_of(Stage::Other, time_ns, device, (0, 1)),
+            b"C" | b"D" | b"Q" if range.is_some() && self.latest != Some(device) => {
+                return Item::end_of(Stage::Other, time_ns, device, (0, 1));
+            }
             _ => return Item::Skip(SkipReason::OtherEvent),
         };
-        let sectors = range.map_or(Ok(0), |(_, sectors)| number::whole(sectors, "the number of sectors"));
-        if sectors.is_ok_and(|sectors| rwbs::is_flush(letters, sectors)) {
+        let sectors = || range.map_or(Ok(0), |(_, sectors)| number::whole(sectors, "the number of sectors"));
+        if letters.contains(&b'F') && sectors().is_ok_and(|sectors| rwbs::is_flush(letters, sectors)) {
             return Item::end_of_flush(stage, time_ns, device);
         }
         let (sector, _) = range.unwrap_or_default();
@@ -81,6 +85,9 @@ impl LineParser for Blkparse {
         }
         let is_request = rwbs::op_of(letters).is_some();
         self.completions += u64::from(is_request && self.event == BlkparseEvent::Completed);
+        if is_request {
+            self.latest = Some(device);
+        }
         if !has_range || !is_request {
             return Ok(self.issued(rwbs::item(time_ns, device, letters, None, self.sector_bytes)));
         }

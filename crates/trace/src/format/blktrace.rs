@@ -161,12 +161,14 @@ pub(crate) struct Blktrace {
     event: BlkparseEvent,
     sector_bytes: u64,
     completions: u64,
+    /// The device of the latest request: of its other events nothing need be counted.
+    latest: Option<u32>,
     first: bool,
 }
 
 impl Blktrace {
     pub(crate) fn new(layout: Layout, event: BlkparseEvent, sector_bytes: u64) -> Self {
-        Blktrace { layout, event, sector_bytes, completions: 0, first: true }
+        Blktrace { layout, event, sector_bytes, completions: 0, latest: None, first: true }
     }
 
     /// What goes to the drive may do so once more.
@@ -194,7 +196,11 @@ impl Blktrace {
             let stage = match fields.event() {
                 EVENT_REQUEUED if self.event == BlkparseEvent::Issued => Stage::PutBack,
                 EVENT_COMPLETED if self.event == BlkparseEvent::Issued => Stage::Completed,
-                EVENT_COMPLETED | EVENT_ISSUED | EVENT_QUEUED if fields.size_bytes > 0 => Stage::Other,
+                EVENT_COMPLETED | EVENT_ISSUED | EVENT_QUEUED
+                    if fields.size_bytes > 0 && self.latest != Some(device) =>
+                {
+                    Stage::Other
+                }
                 _ => return Ok(Item::Skip(SkipReason::OtherEvent)),
             };
             return Ok(match fields.op() {
@@ -204,6 +210,7 @@ impl Blktrace {
         }
         let Some(op) = fields.op() else { return Ok(Item::Skip(SkipReason::OtherCommand)) };
         self.completions += u64::from(self.event == BlkparseEvent::Completed);
+        self.latest = Some(fields.device);
         if op == Op::Flush {
             return Ok(self.issued(Item::in_units(fields.time_ns, fields.device, op, (0, 1), (0, 1))));
         }

@@ -143,8 +143,9 @@ fn units_that_no_heading_names_are_guesses() {
     );
     let (_, report) = read("Timestamp,Op,Offset,Size\n1,W,0,4096\n4000000,R,4096,4096\n");
     assert!(report.files[0].time_unit_guessed && report.warnings[0].contains("lasts 46 days"), "{report:?}");
-    let (_, report) = read("time,op,offset,size\n0.00000001,W,0,512\n0.00000002,R,0,512\n0.00000003,R,0,512\n");
-    assert!(report.warnings[0].contains("over 10,000,000 requests a second"), "{report:?}");
+    let dense: String = (1..200).map(|n| format!("{:.8},W,0,512\n", f64::from(n) * 1e-8)).collect();
+    let (_, report) = read(&format!("time,op,offset,size\n{dense}"));
+    assert!(report.warnings[0].contains("requests a second, which is many"), "{report:?}");
     let (_, report) = read("time_us,op,lba,size\n1,write,0,8\n2,read,8,8\n3,read,16,1024\n");
     assert!(report.warnings[0].contains("sizes are taken for bytes, as the heading names no unit"), "{report:?}");
     let (_, report) = read("time_us,op,block,blocks\n1,write,1,8\n");
@@ -293,7 +294,10 @@ fn columns_are_suggested_where_operation_address_and_size_can_be_told() {
             "sep=;\nwhen;what;where;long\n1;W;81920;8192\n2;R;163840;4096\n3;W;0;4096\n",
             "time:ms,op,offset,size --skip-lines 2",
         ),
-        ("2024-03-09 23:59:55,W,81920,8192\n2024-03-09 23:59:56,R,4096,4096\n2024-03-09 23:59:57,R,8192,4096\n", "time:date,op,offset,size"),
+        (
+            "2024-03-09 23:59:55,W,81920,8192\n2024-03-09 23:59:56,R,4096,4096\n2024-03-09 23:59:57,R,8192,4096\n",
+            "time:date,op,offset,size",
+        ),
     ] {
         assert_eq!(suggested(text), right, "{text}");
     }
