@@ -5,7 +5,7 @@ use crate::listed_options::ListedOptions;
 use crate::size;
 use crate::trace_place::{found, settings};
 use clap::Args;
-use phelsuma_trace::{BlkparseEvent, ColumnSpec, Filters, Format, OpenOptions, SECTOR_BYTES_MAX, TimeUnit, TraceError};
+use phelsuma_trace::{BlkparseEvent, ColumnSpec, Filters, Format, OpenOptions, TimeUnit, TraceError};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct FormatArgs {
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     pub time_unit: Option<TimeUnit>,
     /// Size of the trace's sectors, such as 512 or 4KiB [default: the format's]
-    #[arg(long, value_name = "SIZE", value_parser = sector)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_sector)]
     pub sector: Option<u32>,
     /// Which event of a request stands for it, for blkparse, blktrace and ftrace: issued, queued or completed
     #[arg(long, value_name = "EVENT")]
@@ -283,14 +283,6 @@ fn addresses(text: &str) -> Result<Range<u64>, String> {
 
 fn not_empty(range: Range<u64>) -> Result<Range<u64>, String> {
     if range.is_empty() { Err("the range is empty; its end is after its begin".to_string()) } else { Ok(range) }
-}
-
-/// The size of a sector.
-pub(crate) fn sector(text: &str) -> Result<u32, String> {
-    let bytes = size::parse(text)?;
-    u32::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= SECTOR_BYTES_MAX).ok_or_else(|| {
-        format!("a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right")
-    })
 }
 
 fn format(name: &str) -> Result<Format, String> {

@@ -1,6 +1,6 @@
 //! What the list of traces says of how one is read, where the file does not say it.
 
-use crate::format_args::sector;
+use crate::size::parse_sector;
 use phelsuma_trace::{BlkparseEvent, ColumnSpec, Format, TimeUnit};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -72,5 +72,5 @@ fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(value: D) ->
 }
 
 fn sector_bytes<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
-    sector(&String::deserialize(value)?).map(Some).map_err(Error::custom)
+    parse_sector(&String::deserialize(value)?).map(Some).map_err(Error::custom)
 }

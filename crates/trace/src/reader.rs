@@ -444,7 +444,7 @@ impl Detected {
         };
         if let Some(settled) = &columns {
             settled.remarks.iter().for_each(|remark| noted.remark(&input.file, remark));
-            settled.agrees_with(options, &input.file)?;
+            settled.agrees_with(options.time_unit, options.columns.as_ref(), &input.file)?;
         }
         let is_disksim = format == Format::DiskSim;
         let guess = is_disksim.then(|| format::disksim::time_unit_of(&input.sample));

@@ -177,8 +177,8 @@ fn quotes_are_no_doubt_and_group_thousands() {
     let quoted = strict(OpenOptions::default());
     let own = "\"time_us\",\"device\",\"op\",\"offset_bytes\",\"size_bytes\"\n\"0\",\"0\",\"write\",\"0\",\"512\"\n";
     assert!(read_with(own, &quoted).is_ok());
-    let grouped = "time_us,op,offset,size\n1,W,\"26,492,928\",\"4,096\"\n";
-    assert_eq!(shown(&read_with(grouped, &quoted).unwrap().0), [(1, Op::Write, 26_492_928, 4096)]);
+    let grouped = "time_us,op,offset,size\n\"1,500.5\",W,\"26,492,928\",\"4,096\"\n";
+    assert_eq!(shown(&read_with(grouped, &quoted).unwrap().0), [(1500, Op::Write, 26_492_928, 4096)]);
     let msr = "128166372003061629,\"h,m\",0,Write,\"26,492,928\",4096,26\n";
     assert_eq!(shown(&read(msr).0)[0].2, 26_492_928);
     let named = "1,\"a,b\",W,0,512\n2,\"a,c\",W,0,512\n";

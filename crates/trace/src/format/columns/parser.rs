@@ -116,13 +116,13 @@ impl AnyColumns {
             let what = format!("the time is a date: {}; time:date in --columns would read it", excerpt(text));
             return Err(Flaw::Shape(what));
         }
-        match memchr::memchr(b',', text) {
-            Some(_) if self.separator != b',' && text.iter().filter(|&&byte| byte == b',').count() == 1 => {
-                let point: Vec<u8> = text.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect();
-                number::time(&point, self.time.tick(), "the time")
-            }
-            _ => Err(flaw),
-        }
+        let commas = text.iter().filter(|&&byte| byte == b',').count();
+        let plain = if commas == 1 && self.separator != b',' {
+            Some(text.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect())
+        } else {
+            ungrouped(text)
+        };
+        plain.map_or(Err(flaw), |plain: Vec<u8>| number::time(&plain, self.time.tick(), "the time"))
     }
 
     /// An address or a size; none where the column is empty.
@@ -169,17 +169,20 @@ fn odd_whole(text: &[u8], what: &str, flaw: Flaw) -> Result<u64, Flaw> {
     let point = memchr::memchr(b'.', text).unwrap_or(text.len());
     let (digits, fraction) = text.split_at_checked(point).unwrap_or((text, &[]));
     let zeros = fraction.get(1..).unwrap_or_default().iter().all(|&byte| byte == b'0');
-    let mut groups = digits.split(|&byte| byte == b',');
-    let first = groups.next().unwrap_or_default();
-    let in_thousands = (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3);
-    match zeros {
-        true if !digits.contains(&b',') => number::whole(digits, what).map_err(|_| flaw),
-        true if in_thousands => {
-            let digits: Vec<u8> = digits.iter().copied().filter(|&byte| byte != b',').collect();
-            number::whole(&digits, what).map_err(|_| flaw)
-        }
-        _ => Err(flaw),
+    match (zeros, ungrouped(digits)) {
+        (true, None) => number::whole(digits, what).map_err(|_| flaw),
+        (true, Some(digits)) => number::whole(&digits, what).map_err(|_| flaw),
+        (false, _) => Err(flaw),
     }
+}
+
+/// A number without the commas that group its digits by thousands, as in 26,492,928.5; none where they do not.
+fn ungrouped(text: &[u8]) -> Option<Vec<u8>> {
+    let whole = text.split(|&byte| byte == b'.').next()?;
+    let mut groups = whole.split(|&byte| byte == b',');
+    let first = groups.next()?;
+    let grouped = whole.contains(&b',') && (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3);
+    grouped.then(|| text.iter().copied().filter(|&byte| byte != b',').collect())
 }
 
 impl LineParser for AnyColumns {

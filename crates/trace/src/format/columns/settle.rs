@@ -7,7 +7,6 @@ use crate::TraceError;
 use crate::format::TimeUnit;
 use crate::format::dialect::named_separator;
 use crate::format::disksim::FILE_TIMES;
-use crate::reader::OpenOptions;
 use crate::report::ColumnsRead;
 
 /// A heading is one of so many lines that are not blank.
@@ -39,10 +38,15 @@ impl Settled {
         }
     }
 
-    /// Whether a unit that is named once more is the same.
-    pub(crate) fn agrees_with(&self, options: &OpenOptions, file: &Arc<str>) -> Result<(), TraceError> {
-        let Some(named) = options.time_unit else { return Ok(()) };
-        let stated = options.columns.as_ref().and_then(ColumnSpec::stated_clock);
+    /// Whether a unit that is named beside the columns is theirs.
+    pub(crate) fn agrees_with(
+        &self,
+        time_unit: Option<TimeUnit>,
+        columns: Option<&ColumnSpec>,
+        file: &Arc<str>,
+    ) -> Result<(), TraceError> {
+        let Some(named) = time_unit else { return Ok(()) };
+        let stated = columns.and_then(ColumnSpec::stated_clock);
         let what = match (stated, self.spec.stated_clock()) {
             (Some(Clock::Unit(stated)), _) if stated != named => {
                 format!("--columns has times in {stated} and --time-unit in {named}, one of them would be right")
@@ -152,11 +156,11 @@ impl Settled {
     fn take(&mut self, sample: &Sample, headed: bool) {
         for column in &mut self.spec.columns {
             match column {
-                Column::Time(clock) if sample.first_time.is_some_and(date::looks_like) => {
-                    if clock.is_none() || headed {
-                        *clock = Some(Clock::Date);
-                        self.time_guessed = false;
-                    }
+                Column::Time(clock)
+                    if (clock.is_none() || headed) && sample.first_time.is_some_and(date::looks_like) =>
+                {
+                    *clock = Some(Clock::Date);
+                    self.time_guessed = false;
                 }
                 Column::Time(clock @ None) if headed => {
                     *clock = sample.first_time.and_then(since_1970).map(Clock::Unit);
