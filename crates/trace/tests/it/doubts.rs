@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 
+use crate::samples::{says, says_not};
 use phelsuma_trace::{Format, InputReport, OpenOptions, Request, SkipReason, TimeUnit, reader_from};
 
 fn read_with(text: &str, options: &OpenOptions) -> Result<(Vec<Request>, InputReport), String> {
@@ -17,16 +18,6 @@ fn report(text: &str) -> InputReport {
 
 fn error(text: &str) -> String {
     read_with(text, &OpenOptions::default()).unwrap_err()
-}
-
-#[track_caller]
-fn says(report: &InputReport, what: &str) {
-    assert!(report.warnings.iter().any(|warning| warning.contains(what)), "{:#?}", report.warnings);
-}
-
-#[track_caller]
-fn says_not(report: &InputReport, what: &str) {
-    assert!(!report.warnings.iter().any(|warning| warning.contains(what)), "{:#?}", report.warnings);
 }
 
 #[test]

@@ -108,36 +108,6 @@ fn a_requeued_request_counts_once() {
     assert_eq!(times, [0, 4]);
 }
 
-/// Files of a folder of this test's own, merged.
-fn merged(folder: &str, files: &[(&str, Vec<u8>)], options: &OpenOptions) -> (Vec<Request>, Skipped) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    for (name, bytes) in files {
-        std::fs::write(folder.join(name), bytes).unwrap();
-    }
-    let mut trace = TraceFile::open(folder.join("disk"), options).unwrap();
-    let requests = trace.by_ref().map(Result::unwrap).collect();
-    (requests, trace.skipped().clone())
-}
-
-#[test]
-fn what_one_cpu_issues_another_may_put_back_and_complete() {
-    const ISSUED: u32 = 7 | 1 << 22;
-    const REQUEUED: u32 = 6 | 1 << 21;
-    const COMPLETED: u32 = 8 | 1 << 23;
-    let record = |event, time, sector| blktrace_record(false, 2 << 16 | event, time, sector, 4096, &[]);
-    let issues = [record(ISSUED, 10, 8), record(ISSUED, 30, 8), record(ISSUED, 50, 8), record(ISSUED, 60, 64)].concat();
-    let ends = [record(REQUEUED, 20, 8), record(COMPLETED, 40, 8), record(COMPLETED, 70, 8), record(COMPLETED, 80, 64)];
-    let files = [("disk.blktrace.0", ends.concat()), ("disk.blktrace.1", issues), ("disk.blktrace.2", Vec::new())];
-    let (requests, skipped) = merged("put-back-elsewhere", &files, &OpenOptions::default());
-    assert_eq!(requests.iter().map(|request| request.time_ns).collect::<Vec<_>>(), [10, 50, 60]);
-    assert_eq!((skipped.count(SkipReason::Requeued), skipped.count(SkipReason::OtherEvent)), (1, 4));
-    let completed = OpenOptions { blkparse_event: Some(BlkparseEvent::Completed), ..OpenOptions::default() };
-    let (requests, _) = merged("put-back-elsewhere", &files, &completed);
-    assert_eq!(requests.iter().map(|request| request.time_ns).collect::<Vec<_>>(), [40, 70, 80]);
-}
-
 #[test]
 fn an_event_is_chosen_where_there_are_several() {
     let text = "8,0 1 1 0.1 7 Q W 8 + 8 [a]\n8,0 1 2 0.2 7 D W 8 + 8 [a]\n8,0 1 3 0.3 7 C W 8 + 8 [0]\n";

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::samples::{blktrace_record, says, says_not};
 use phelsuma_trace::{BlkparseEvent, Filters, InputReport, Note, Op, OpenOptions, Request, SkipReason, TraceFile};
 
 /// A folder with these files.
@@ -34,16 +35,6 @@ impl Files {
 
 fn devices(requests: &[Request]) -> Vec<u32> {
     requests.iter().map(|request| request.device).collect()
-}
-
-#[track_caller]
-fn says(report: &InputReport, what: &str) {
-    assert!(report.warnings.iter().any(|warning| warning.contains(what)), "{:#?}", report.warnings);
-}
-
-#[track_caller]
-fn says_not(report: &InputReport, what: &str) {
-    assert!(!report.warnings.iter().any(|warning| warning.contains(what)), "{:#?}", report.warnings);
 }
 
 #[test]
@@ -256,4 +247,22 @@ fn compressed_files_of_a_recording_are_found_by_its_name() {
     let files = Files::new(&[("a.blktrace.0.gz", &packed), ("a.blktrace.1.gz", &packed)]);
     assert_eq!(files.merged(&["a"]).0.len(), 2);
     says(&files.merged(&["a.blktrace.0.gz"]).1, "1 more files of the same recording");
+}
+
+#[test]
+fn what_one_cpu_issues_another_may_put_back_and_complete() {
+    const ISSUED: u32 = 7 | 1 << 22;
+    const REQUEUED: u32 = 6 | 1 << 21;
+    const COMPLETED: u32 = 8 | 1 << 23;
+    let record = |event, time, sector| blktrace_record(false, 2 << 16 | event, time, sector, 4096, &[]);
+    let issues = [record(ISSUED, 10, 8), record(ISSUED, 30, 8), record(ISSUED, 50, 8), record(ISSUED, 60, 64)].concat();
+    let ends = [record(REQUEUED, 20, 8), record(COMPLETED, 40, 8), record(COMPLETED, 70, 8), record(COMPLETED, 80, 64)];
+    let ends = ends.concat();
+    let files = Files::new(&[("disk.blktrace.0", &ends), ("disk.blktrace.1", &issues), ("disk.blktrace.2", &[])]);
+    let (requests, report) = files.merged(&["disk"]);
+    assert_eq!(requests.iter().map(|request| request.time_ns).collect::<Vec<_>>(), [10, 50, 60]);
+    assert_eq!((report.left_out.count(SkipReason::Requeued), report.left_out.count(SkipReason::OtherEvent)), (1, 4));
+    let completed = OpenOptions { blkparse_event: Some(BlkparseEvent::Completed), ..OpenOptions::default() };
+    let (requests, _) = files.read(&["disk"], &completed);
+    assert_eq!(requests.iter().map(|request| request.time_ns).collect::<Vec<_>>(), [40, 70, 80]);
 }
