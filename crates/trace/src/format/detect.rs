@@ -4,7 +4,7 @@
 //!    comments), fio and SYSTOR '17. And names of events that only one has: xperf's and ftrace's.
 //! 2. VSCSI by the version field of its first records, oracleGeneral by next accesses that are right.
 //! 3. A heading that names what a request needs and is none of a format's: what a file says of itself is stronger than
-//!    the shape of its lines.
+//!    the shape of its lines. One that names a time, an address or a size twice is an error.
 //! 4. Text formats without a header: the one of which most lines have the shape, at least as many as have not. (After a
 //!    record, a wrong shape is an error anyway.) Ties go to the format that [`CANDIDATES`] lists first.
 //! 5. The same in other dialects (separators, quotes, up to two more columns), where no format fits as it stands.
@@ -45,9 +45,15 @@ const CANDIDATES: &[Format] = &[
 /// The format of an opened trace.
 pub(crate) fn detect(input: &Input) -> Result<Format, TraceError> {
     let text = input.whole_lines();
-    by_beginning(&input.sample, text)
+    let certain = by_beginning(&input.sample, text)
         .or_else(|| by_records(&input.sample, input.sample_is_all))
-        .or_else(|| by_heading(text, is_foreign))
+        .or_else(|| by_heading(text, is_foreign));
+    if certain.is_none()
+        && let Some(what) = settle::doubled_heading(text, is_foreign)
+    {
+        return Err(TraceError::file(&input.file, what));
+    }
+    certain
         .or_else(|| by_lines(text, Reading::Strict))
         .or_else(|| by_lines(text, Reading::Lenient))
         .or_else(|| by_heading(text, |_| true))

@@ -54,6 +54,34 @@ fn a_heading_is_stronger_than_the_shape_of_lines() {
 }
 
 #[test]
+fn a_heading_that_names_something_twice_is_refused_with_columns_that_fit() {
+    for (heading, said, columns) in [
+        (
+            "ts_us,op,start_lba,size_sectors,lba_count",
+            "2 sizes: `size_sectors`, `lba_count`",
+            "time:us,op,lba:512,size:512,-",
+        ),
+        ("op;lba;byte_offset;size;time_ms", "2 addresses: `lba`, `byte_offset`", "op,lba:512,-,size,time:ms"),
+        ("issue_us submit_us op offset len", "2 times: `issue_us`, `submit_us`", "time:us,-,op,offset,size"),
+    ] {
+        let separator = if heading.contains(' ') {
+            " "
+        } else if heading.contains(';') {
+            ";"
+        } else {
+            ","
+        };
+        let line = heading.split([',', ';', ' ']).map(|name| if name == "op" { "W" } else { "8" });
+        let text = format!("{heading}\n{}\n", line.collect::<Vec<_>>().join(separator));
+        let error = error(&text);
+        assert!(error.contains(&format!("the heading names {said};")), "{error}");
+        assert!(error.contains(&format!("--columns {columns} takes the first")), "{error}");
+        let (requests, _) = read_with(&text, &by(spec(columns))).unwrap();
+        assert_eq!(requests.len(), 1, "{text}");
+    }
+}
+
+#[test]
 fn headings_of_formats_stay_theirs() {
     for (text, format) in [
         ("Timestamp,Hostname,DiskNumber,Type,Offset,Size\n128166372003061629,hm,0,Write,0,4096\n", Format::Msr),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Clock, Column, ColumnSpec, date, heading, ops, separator_of, split};
 use crate::TraceError;
+use crate::error::excerpt;
 use crate::format::TimeUnit;
 use crate::format::dialect::named_separator;
 use crate::format::disksim::FILE_TIMES;
@@ -76,6 +77,40 @@ impl Settled {
 /// A line that names columns, and these; and the separator that a line before it names, as `sep=;`.
 pub(crate) fn heading_of(text: &[u8], separator: Option<u8>) -> Option<(&[u8], Settled)> {
     candidates(text, separator).find_map(|(line, separator)| Some((line, of_line(line, separator).ok()?)))
+}
+
+/// What is wrong with a heading that names a request but for a time, an address or a size that it names twice. (Two
+/// operations are common in the lines of formats that have no heading.)
+pub(crate) fn doubled_heading(text: &[u8], counts: fn(&[u8]) -> bool) -> Option<String> {
+    candidates(text, None).filter(|(line, _)| counts(line)).find_map(|(line, separator)| doubled(line, separator))
+}
+
+fn doubled(line: &[u8], separator: u8) -> Option<String> {
+    type Is = fn(&Column) -> bool;
+    let kinds: [(&str, Is); 3] = [
+        ("times", |column| matches!(column, Column::Time(_))),
+        ("addresses", |column| matches!(column, Column::Address(_))),
+        ("sizes", |column| matches!(column, Column::Size(_))),
+    ];
+    let names = split(line, separator);
+    let mut columns: Vec<Column> = names.iter().map(|name| heading::named(name).column).collect();
+    let mut twice = Vec::new();
+    for (kind, is) in kinds {
+        let found: Vec<usize> = (0..columns.len()).filter(|&at| columns.get(at).is_some_and(is)).collect();
+        if found.len() > 1 {
+            let shown = found.iter().filter_map(|&at| names.get(at));
+            let shown: Vec<String> = shown.map(|name| format!("`{}`", excerpt(name))).collect();
+            twice.push(format!("{} {kind}: {}", found.len(), shown.join(", ")));
+        }
+        for &at in found.iter().skip(1) {
+            columns.get_mut(at).into_iter().for_each(|column| *column = Column::Other);
+        }
+    }
+    let spec = ColumnSpec { columns, separator: Some(separator), skip_lines: 0, ops: Vec::new() };
+    let is_request = !twice.is_empty() && spec.check().is_ok();
+    is_request.then(|| {
+        format!("the heading names {}; --columns {spec} takes the first, `-` passes a column over", twice.join(" and "))
+    })
 }
 
 /// The lines that may be a heading, each with what separates its columns.
