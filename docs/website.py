@@ -36,6 +36,7 @@ CHAPTERS = [
         "mu-tree",
         "laboratory",
         "serving",
+        "traces",
     )
 ]
 # By reader: each page is in the first section that names it; what none names is reference.

@@ -241,6 +241,7 @@ class FileRead:
     format_guessed: bool
     time_unit: str
     time_unit_guessed: bool
+    columns: Optional[Dict[str, Any]] = None
 
 
 @dataclass(frozen=True)
@@ -255,6 +256,7 @@ class InputRead:
     back_in_time: int
     sorted: bool
     devices: int
+    shared_devices: int
     duration_ns: int
     warnings: List[str]
 

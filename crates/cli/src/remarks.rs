@@ -4,7 +4,7 @@ use crate::table::number;
 use phelsuma_drive::{CompositionNames, RunResult};
 use phelsuma_ftl::{Composition, Preset};
 use phelsuma_options::count;
-use phelsuma_trace::{InputReport, SkipReason, Workload};
+use phelsuma_trace::{FileRead, InputReport, SkipReason, Workload};
 
 /// The name of an FTL in a table: what is told what no real FTL knows is marked.
 pub(crate) fn named(ftl: &str, is_oracle: bool) -> String {
@@ -25,12 +25,21 @@ pub(crate) fn read(result: &RunResult) -> Option<String> {
 pub(crate) fn read_of(input: &InputReport) -> String {
     let guessed = |guessed: bool| if guessed { " (guessed)" } else { "" };
     let mut parts = Vec::new();
-    if let [first, others @ ..] = input.files.as_slice() {
-        if !others.is_empty() {
-            parts.push(format!("{} files", others.len() + 1));
+    if input.files.len() > 1 {
+        parts.push(format!("{} files", input.files.len()));
+    }
+    // Files are mostly of one format.
+    for (at, file) in input.files.iter().enumerate() {
+        let same = |other: &FileRead| (other.format, other.time_unit) == (file.format, file.time_unit);
+        if !input.files.iter().take(at).any(same) {
+            parts.push(format!("{}{}", file.format, guessed(file.format_guessed)));
+            parts.push(times_of(file));
+            if let Some(columns) = &file.columns {
+                let (address, size) = (unit(columns.address_unit_bytes), unit(columns.size_unit_bytes));
+                parts.push(format!("addresses in {address}{}", guessed(columns.address_unit_guessed)));
+                parts.push(format!("sizes in {size}{}", guessed(columns.size_unit_guessed)));
+            }
         }
-        parts.push(format!("{}{}", first.format, guessed(first.format_guessed)));
-        parts.push(format!("times in {}{}", first.time_unit, guessed(first.time_unit_guessed)));
     }
     parts.push(format!("{} requests", count(input.requests)));
     if input.records != input.requests {
@@ -38,6 +47,9 @@ pub(crate) fn read_of(input: &InputReport) -> String {
     }
     if input.devices != 1 {
         parts.push(format!("{} devices", count(input.devices)));
+    }
+    if input.shared_devices > 0 {
+        parts.push(format!("devices that several files share: {}", count(input.shared_devices)));
     }
     parts.push(format!("{:.3} s", input.duration_ns as f64 / 1e9));
     if input.sorted {
@@ -51,6 +63,19 @@ pub(crate) fn read_of(input: &InputReport) -> String {
         parts.push(format!("left out: {}", left_out.join(", ")));
     }
     format!("read: {}", parts.join(", ").replace(" requests, of ", " requests of "))
+}
+
+fn times_of(file: &FileRead) -> String {
+    let columns = file.columns.as_ref().map(|read| read.columns.as_str());
+    match columns {
+        Some(columns) if !columns.contains("time") => "no times".to_string(),
+        Some(columns) if columns.contains("time:date") => "times are dates".to_string(),
+        _ => format!("times in {}{}", file.time_unit, if file.time_unit_guessed { " (guessed)" } else { "" }),
+    }
+}
+
+fn unit(bytes: u64) -> String {
+    if bytes == 1 { "bytes".to_string() } else { format!("units of {bytes} B") }
 }
 
 /// What a trace's reader doubts, as lines.

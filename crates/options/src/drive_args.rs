@@ -4,7 +4,6 @@ use crate::failure::{Failure, Outcome, named};
 use crate::format_args::FormatArgs;
 use crate::settings::{Setting, check_cache_is_used, set_parts};
 use crate::shape_args::ShapeArgs;
-use crate::trace_list::trace_file;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
@@ -23,7 +22,7 @@ pub struct DriveArgs {
     workload: Option<Workload>,
     /// Block trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip), or a name that `phelsuma trace get` lists; the format
     /// is detected. Several are merged by time
-    #[arg(long, value_name = "FILE", value_parser = trace_file())]
+    #[arg(long, value_name = "FILE")]
     trace: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,
@@ -206,10 +205,13 @@ impl DriveArgs {
             (None, []) => Err(Failure::Input("--workload SPEC or --trace FILE is needed".to_string())),
             (None, paths) => {
                 let trace = match &self.requests {
-                    Some(requests) => TraceOrigin::Memory(requests.clone()),
+                    Some(requests) => {
+                        TraceOrigin::Memory { requests: requests.clone(), options: self.format.in_memory()? }
+                    }
                     None => {
+                        let (paths, options) = self.format.files(paths)?;
                         paths.iter().try_for_each(|path| check_readable_twice(path))?;
-                        TraceOrigin::Files { paths: paths.to_vec(), options: self.format.open_options()? }
+                        TraceOrigin::Files { paths, options }
                     }
                 };
                 Ok(Input::Trace {
@@ -298,4 +300,48 @@ pub fn timing(name: &str) -> Result<TimingArg, String> {
 /// There is none of that description.
 pub fn workload(spec: &str) -> Result<Workload, String> {
     Workload::parse(spec).map_err(|error| error.what)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::failure::Failure;
+    use crate::{RunArgs, parsed};
+    use phelsuma_drive::Input;
+    use phelsuma_trace::{Columns, Requests};
+    use std::sync::Arc;
+
+    /// How many requests of four in memory a run with these words has.
+    fn requests(words: &str) -> Result<usize, Failure> {
+        let columns = Columns {
+            op: vec![1, 2, 1, 0],
+            offset_bytes: vec![0, 4096, 8192, 0],
+            size_bytes: vec![4096; 4],
+            time_ns: Some(vec![0, 1_000_000_000, 2_000_000_000, 1_500_000_000]),
+            device: None,
+        };
+        // Its name is that of a trace of the list.
+        let words = format!("--ftl page --capacity 64MiB --trace vm/cloudphysics {words}");
+        let mut args: RunArgs = parsed(words.split_whitespace().map(Into::into))?;
+        args.drive = args.drive.with_requests(Arc::new(Requests::new("vm/cloudphysics", columns).unwrap()));
+        let Input::Trace { trace, .. } = args.config()?.0.input else { panic!("no trace") };
+        let requests = trace.open().unwrap().collect::<Result<Vec<_>, _>>().map_err(Failure::from)?;
+        Ok(requests.len())
+    }
+
+    #[test]
+    fn options_go_for_requests_in_memory_or_are_refused() {
+        assert_eq!(requests(""), Ok(4));
+        assert_eq!(requests("--first 2"), Ok(2));
+        assert_eq!(requests("--drop-trims"), Ok(3));
+        assert_eq!(requests("--span 0..1"), Ok(1));
+        assert_eq!(requests("--sort --strict"), Ok(4));
+        let Err(Failure::Input(error)) = requests("--strict") else { panic!("a request is back in time") };
+        assert!(error.contains("--strict takes no warning"), "{error}");
+        for option in
+            ["--format msr", "--columns time,op,offset,size", "--time-unit us", "--sector 512", "--event queued"]
+        {
+            let Err(Failure::Input(error)) = requests(option) else { panic!("{option}") };
+            assert!(option.starts_with(error.split(' ').next().unwrap()) && error.contains("in memory"), "{error}");
+        }
+    }
 }

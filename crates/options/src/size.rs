@@ -1,6 +1,7 @@
 //! Sizes in bytes as people write them: KiB, MiB, GiB and TiB are powers of 1,024, KB, MB, GB and TB of 1,000.
 
 pub use phelsuma_drive::show_bytes as show;
+use phelsuma_trace::SECTOR_BYTES_MAX;
 
 const UNITS: &[(&str, u64)] = &[
     ("B", 1),
@@ -70,6 +71,17 @@ fn next_whole(number: &str, factor: u64) -> Option<String> {
 pub fn parse_page(text: &str) -> Result<u32, String> {
     let bytes = parse(text)?;
     u32::try_from(bytes).map_err(|_| format!("a page of {bytes} bytes: must be a power of two from 512 to 65,536"))
+}
+
+/// Reads the size of a sector of a trace: a power of two, at most 1 MiB.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn parse_sector(text: &str) -> Result<u32, String> {
+    let bytes = parse(text)?;
+    u32::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= SECTOR_BYTES_MAX).ok_or_else(|| {
+        format!("a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right")
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::errors::raised;
 use crate::job;
 use crate::run::options;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use phelsuma_options::{Failure, FormatArgs, size, trace_path, workload};
+use phelsuma_options::{Failure, FormatArgs, size, workload};
 use phelsuma_trace::{Columns, InfoOptions, Op, Request, TraceError, TraceInfo, TraceOrigin, WorkloadExtent};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -100,10 +100,8 @@ impl Trace {
     #[new]
     fn new(path: PathBuf, words: Vec<String>) -> PyResult<Self> {
         let format: FormatArgs = options(words).map_err(raised)?;
-        let origin = TraceOrigin::Files {
-            paths: vec![trace_path(path).map_err(raised)?],
-            options: format.open_options().map_err(raised)?,
-        };
+        let (paths, options) = format.files(&[path]).map_err(raised)?;
+        let origin = TraceOrigin::Files { paths, options };
         origin.open().map_err(raised)?;
         Ok(Self(origin))
     }

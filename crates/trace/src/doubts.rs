@@ -2,26 +2,52 @@
 //! goes back. Each says what it doubts, and which option would settle it.
 
 use crate::format::Format;
-use crate::noted::{Note, Noted};
-use crate::report::FileRead;
+use crate::noted::{Clock, Note, Noted, OfFile, Signs, UnitsNamed};
+use crate::report::{ColumnsRead, FileRead};
 use crate::skipped::SkipReason;
 
 /// A trace that lasts longer than this, in nanoseconds, in a unit that was guessed, is doubted: 30 days.
-const LONG_NS: u64 = 30 * 86_400 * 1_000_000_000;
+const LONG_NS: u64 = 30 * DAY_NS;
 
 /// So many requests show what all have in common.
 const TELLING_REQUESTS: u64 = 3;
 
+/// More requests a second than any drive takes, on average.
+const FAST_PER_SECOND: u64 = 10_000_000;
+
+/// So many requests make an average.
+const AVERAGED_REQUESTS: u64 = 100;
+
+/// Two files of which one begins so long after the other has ended, in nanoseconds, are of two epochs: a year.
+const APART_NS: u64 = 365 * 86_400 * 1_000_000_000;
+
+/// Seconds since 1970, from 2001 to 2103, where they are taken for units of 100 ns.
+const UNIX_SECONDS_AS_FILE_TIMES_NS: std::ops::Range<u64> = 100_000_000_000..420_000_000_000;
+
+const DAY_NS: u64 = 86_400 * 1_000_000_000;
+
 /// What a person should look at, a sentence each.
 pub(crate) fn warnings(files: &[FileRead], noted: &Noted, notes: &[(Note, u64)], sorted: bool) -> Vec<String> {
     let mut warnings = noted.remarks.clone();
-    warnings.extend(left_out(noted));
+    warnings.extend(left_out(files, noted));
     warnings.extend(notes.iter().map(|(note, count)| format!("{note}: {count}")));
-    warnings.extend(files.iter().filter_map(|file| file.format.caveat()).map(str::to_owned));
-    warnings.dedup();
-    if let [file] = files {
-        warnings.extend(sizes(file, noted));
-        warnings.extend(times(file, noted));
+    for caveat in files.iter().filter_map(|file| file.format.caveat()) {
+        if !warnings.iter().any(|warning| warning == caveat) {
+            warnings.push(caveat.to_owned());
+        }
+    }
+    if let (0, [file]) = (noted.of_files.len(), files) {
+        warnings.extend(of_file(file, &noted.clock, &noted.signs, noted.named));
+    }
+    for (file, of) in files.iter().zip(&noted.of_files) {
+        let doubts = of_file(file, &of.clock, &of.signs, noted.named);
+        warnings.extend(doubts.into_iter().map(|doubt| format!("{}: {doubt}", file.file)));
+    }
+    warnings.extend(epochs(files, &noted.of_files));
+    if let (devices @ 1.., events) = noted.events.without_requests() {
+        warnings.push(format!(
+            "devices with other events and without a request: {devices}, events of these: {events}; --event takes another"
+        ));
     }
     if noted.clock.steps_back > 0 && !sorted {
         let what = format!("requests earlier than the one before them: {}; --sort orders them", noted.clock.steps_back);
@@ -30,12 +56,50 @@ pub(crate) fn warnings(files: &[FileRead], noted: &Noted, notes: &[(Note, u64)],
     warnings
 }
 
-fn left_out(noted: &Noted) -> Vec<String> {
+/// What speaks against how a file was read.
+fn of_file(file: &FileRead, clock: &Clock, signs: &Signs, named: UnitsNamed) -> Vec<String> {
+    let times = if named.time { None } else { times(file, clock, signs) };
+    sizes(file, signs, named).into_iter().chain(times).collect()
+}
+
+/// Whether times of several files are counted from different beginnings.
+fn epochs(files: &[FileRead], of_files: &[OfFile]) -> Option<String> {
+    let mut spans: Vec<(&FileRead, &Clock)> =
+        files.iter().zip(of_files.iter().map(|of| &of.clock)).filter(|(_, clock)| clock.first_ns.is_some()).collect();
+    spans.sort_by_key(|(_, clock)| clock.earliest_ns);
+    let mut last: Option<(&FileRead, u64)> = None;
+    for (file, clock) in spans {
+        if let Some((before, latest_ns)) = last
+            && clock.earliest_ns.saturating_sub(latest_ns) > APART_NS
+        {
+            let days = (clock.earliest_ns - latest_ns) / DAY_NS;
+            return Some(format!(
+                "{} begins {days} days after {} has ended: their times have different beginnings",
+                file.file, before.file
+            ));
+        }
+        if last.is_none_or(|(_, latest_ns)| clock.latest_ns > latest_ns) {
+            last = Some((file, clock.latest_ns));
+        }
+    }
+    None
+}
+
+fn left_out(files: &[FileRead], noted: &Noted) -> Vec<String> {
     let mut warnings = Vec::new();
     let reasons = noted.skipped.iter().filter(|(reason, _)| reason.needs_warning());
     // A line before the first record has a remark of its own.
     for (reason, count) in reasons.filter(|(reason, _)| *reason != SkipReason::JunkBeforeFirst) {
         warnings.push(format!("left out: {count} {reason}"));
+    }
+    let others = noted.skipped.count(SkipReason::OtherCommand) + noted.skipped.count(SkipReason::BlankOperation);
+    if let Some(file) = files.iter().find(|file| file.format_guessed)
+        && others > noted.usable
+    {
+        warnings.push(format!(
+            "most records are left out, so the guess of {} may be wrong: --format names another, --columns any columns",
+            file.format
+        ));
     }
     if noted.split > 0 {
         warnings.push(format!("split: {} requests over 1 GiB, into pieces of 1 GiB", noted.split));
@@ -48,16 +112,22 @@ fn left_out(noted: &Noted) -> Vec<String> {
 }
 
 /// Whether addresses and sizes may be in other units than they were read in.
-fn sizes(file: &FileRead, noted: &Noted) -> Option<String> {
-    let signs = &noted.signs;
-    if signs.ranges >= TELLING_REQUESTS && signs.largest < 512 {
-        return Some("each request is smaller than a sector of 512 B: are addresses and sizes in bytes?".to_owned());
+fn sizes(file: &FileRead, signs: &Signs, named: UnitsNamed) -> Option<String> {
+    if let Some(columns) = &file.columns {
+        return columns_in_other_units(columns, signs);
     }
-    if signs.ranges < TELLING_REQUESTS || !file.format_guessed {
+    // Our own CSV states bytes, of which nobody writes as few as sectors are.
+    let small = if file.format == Format::Csv { 64 } else { 512 };
+    if signs.ranges >= TELLING_REQUESTS && signs.largest < small {
+        let what =
+            "each request is smaller than a sector of 512 B: are addresses and sizes in bytes? --columns names units";
+        return Some(what.to_owned());
+    }
+    if signs.ranges < TELLING_REQUESTS || !file.format_guessed || named.sector {
         return None;
     }
     match file.format {
-        // 512 sectors are 256 KiB, which no trace asks for alone.
+        // 512 sectors are 256 KiB, which few traces ask for alone.
         Format::DiskSim if signs.all_multiples_of(512 * 512) => Some(
             "each address and each size is a multiple of 512, so they may be bytes and not sectors: --format replayer"
                 .to_owned(),
@@ -65,20 +135,59 @@ fn sizes(file: &FileRead, noted: &Noted) -> Option<String> {
         Format::DiskSim if signs.largest == 512 && signs.ranges >= 16 => Some(
             "each size is one sector of 512 B, so sizes and addresses may be pages of 4 KiB: --sector 4KiB".to_owned(),
         ),
+        // As sectors, these are 256 KiB to 2 MiB. As bytes, few traces ask for so little alone.
+        Format::Replayer if signs.largest <= 4096 && !signs.sizes_are_multiples_of(4096) => Some(
+            "each size is 4 KiB or less and not each is 4 KiB, so they may be sectors and not bytes: --format disksim"
+                .to_owned(),
+        ),
         _ => None,
     }
 }
 
+/// Whether values speak against the units of columns.
+fn columns_in_other_units(columns: &ColumnsRead, signs: &Signs) -> Option<String> {
+    let ColumnsRead { columns: spec, address_unit_bytes, address_unit_guessed, size_unit_bytes, size_unit_guessed } =
+        columns;
+    let doubt = |what: &str| Some(format!("{what}: --columns {spec} with other units settles it"));
+    if signs.ranges == 0 {
+        None
+    } else if *size_unit_guessed && *size_unit_bytes == 1 && !signs.sizes_are_multiples_of(512) {
+        doubt("sizes are taken for bytes, as the heading names no unit, and are no multiples of 512")
+    } else if *address_unit_guessed && *address_unit_bytes == 1 && !signs.addresses_are_multiples_of(512) {
+        doubt("addresses are taken for bytes, as the heading names no unit, and are no multiples of 512")
+    } else if signs.ranges < TELLING_REQUESTS {
+        None
+    } else if *address_unit_guessed && *address_unit_bytes == 512 && signs.addresses_are_multiples_of(512 * 512) {
+        doubt("addresses are taken for sectors, as the heading names no unit, and are multiples of 512")
+    } else if signs.largest < 512 {
+        doubt("each request is smaller than a sector of 512 B")
+    } else {
+        None
+    }
+}
+
 /// Whether times may be in another unit than they were read in.
-fn times(file: &FileRead, noted: &Noted) -> Option<String> {
-    let duration_ns = noted.clock.duration_ns();
-    let guessed = file.time_unit_guessed || (file.format_guessed && file.format.has_units_to_choose());
-    if !guessed || duration_ns < LONG_NS {
+fn times(file: &FileRead, clock: &Clock, signs: &Signs) -> Option<String> {
+    let duration_ns = clock.duration_ns();
+    let bare = file.format_guessed && file.format.is_bare();
+    if !(file.time_unit_guessed || bare) || duration_ns == 0 {
         return None;
     }
-    Some(format!(
-        "with times in {} the trace lasts {} days, which is long: --time-unit names another unit",
-        file.time_unit,
-        duration_ns / 86_400 / 1_000_000_000
-    ))
+    let other = if file.format == Format::Midas { ", --columns other columns" } else { "" };
+    let times = format!("with times in {}", file.time_unit);
+    let per_second = u128::from(signs.ranges) * 1_000_000_000 / u128::from(duration_ns);
+    if signs.ranges > AVERAGED_REQUESTS && per_second > u128::from(FAST_PER_SECOND) {
+        return Some(format!(
+            "{times} there are {per_second} requests a second, which is many: --time-unit names another unit{other}"
+        ));
+    }
+    if file.format == Format::Msr && UNIX_SECONDS_AS_FILE_TIMES_NS.contains(&clock.earliest_ns) {
+        return Some(format!("{times} the trace begins in 1601, so they may be seconds since 1970: --time-unit s"));
+    }
+    // Collections of these last as long as they do.
+    let long = duration_ns > LONG_NS && !matches!(file.format, Format::Msr | Format::Alibaba);
+    long.then(|| {
+        let days = duration_ns / DAY_NS;
+        format!("{times} the trace lasts {days} days, which is long: --time-unit names another unit{other}")
+    })
 }

@@ -81,7 +81,7 @@ pub struct TraceInfo {
     pub overwrite_ratio: f64,
     /// Pages written per page of `logical_pages`.
     pub writes_per_logical_page: f64,
-    /// From the first request to the latest, in nanoseconds.
+    /// From the earliest request to the latest, in nanoseconds.
     pub duration_ns: u64,
     /// Requests that are earlier than the one before them.
     pub times_backwards: u64,

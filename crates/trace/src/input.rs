@@ -43,6 +43,14 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// The sample without its last line, which may be cut where the sample ends inside the file.
+    pub(crate) fn whole_lines(&self) -> &[u8] {
+        match memchr::memrchr(b'\n', &self.sample) {
+            Some(end) if !self.sample_is_all => self.sample.get(..end).unwrap_or_default(),
+            _ => &self.sample,
+        }
+    }
+
     pub(crate) fn open(path: &Path) -> Result<Self, TraceError> {
         let file: Arc<str> = printable(&path.to_string_lossy());
         let failed = |source| TraceError::io(&file, "cannot be opened", source);
@@ -84,8 +92,30 @@ impl Input {
     }
 }
 
+/// The files of a trace. Of a recording, those of CPUs without requests, which are empty, are passed over.
+pub(crate) fn files_of(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let all: Vec<PathBuf> = paths.iter().flat_map(|path| expanded(path)).collect();
+    let mut kept = all.clone();
+    kept.retain(|path| {
+        let recording = recording_of(path);
+        let has_content = |other: &PathBuf| recording_of(other) == recording && !is_empty(other);
+        recording.is_none() || !is_empty(path) || !all.iter().any(has_content)
+    });
+    kept
+}
+
+fn is_empty(path: &PathBuf) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == 0)
+}
+
+/// Whether two paths lead to the same file.
+pub(crate) fn are_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    one == other || real(one).is_some_and(|one| real(other) == Some(one))
+}
+
 /// The files that a path stands for: `NAME` for all of `NAME.blktrace.CPU`, in order of CPUs, where there is no `NAME`.
-pub(crate) fn expanded(path: &Path) -> Vec<PathBuf> {
+fn expanded(path: &Path) -> Vec<PathBuf> {
     if path.exists() {
         return vec![path.to_path_buf()];
     }
@@ -95,11 +125,22 @@ pub(crate) fn expanded(path: &Path) -> Vec<PathBuf> {
 
 /// The files that blktrace wrote beside `path` and that are not among `paths`, for a person.
 pub(crate) fn left_beside(path: &Path, paths: &[PathBuf]) -> Option<String> {
-    let (stem, cpu) = path.to_str()?.rsplit_once(".blktrace.")?;
-    cpu.parse::<u32>().ok()?;
-    let others = blktrace_siblings(Path::new(stem)).into_iter().filter(|other| !paths.contains(other)).count();
+    let stem = recording_of(path)?;
+    let others = blktrace_siblings(&stem).into_iter().filter(|other| !paths.contains(other)).count();
+    let stem = stem.display();
     (others > 0)
         .then(|| format!("{others} more files of the same recording lie beside it: {stem} stands for all of them"))
+}
+
+/// `NAME` of `NAME.blktrace.CPU`, which may be compressed.
+pub(crate) fn recording_of(path: &Path) -> Option<PathBuf> {
+    let (stem, cpu) = path.to_str()?.rsplit_once(".blktrace.")?;
+    cpu_of(cpu).map(|_| PathBuf::from(stem))
+}
+
+/// The CPU of `CPU` or `CPU.gz`.
+fn cpu_of(text: &str) -> Option<u32> {
+    text.split_once('.').map_or(text, |(cpu, _)| cpu).parse().ok()
 }
 
 fn blktrace_siblings(stem: &Path) -> Vec<PathBuf> {
@@ -109,12 +150,11 @@ fn blktrace_siblings(stem: &Path) -> Vec<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = entries
         .flatten()
         .filter_map(|entry| {
-            let cpu = entry.file_name().to_str()?.strip_prefix(name)?.strip_prefix(".blktrace.")?.parse().ok()?;
+            let cpu = cpu_of(entry.file_name().to_str()?.strip_prefix(name)?.strip_prefix(".blktrace.")?)?;
             Some((cpu, stem.with_file_name(entry.file_name())))
         })
         .collect();
     // The file of a CPU without requests is empty.
-    let is_empty = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0);
     if !found.iter().all(|(_, path)| is_empty(path)) {
         found.retain(|(_, path)| !is_empty(path));
     }

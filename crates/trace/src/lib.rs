@@ -78,7 +78,7 @@ pub use memory::{Columns, Requests, TraceOrigin};
 pub use noted::Note;
 pub use output::{Compressed, Compression};
 pub use reader::{OpenOptions, TraceFile, reader_from};
-pub use report::{FileRead, InputReport};
+pub use report::{ColumnsRead, FileRead, InputReport};
 pub use request::{Op, PageRequest, Request, Source};
 pub use skipped::{SkipReason, Skipped};
 pub use workload::{Workload, WorkloadError};

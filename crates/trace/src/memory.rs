@@ -131,7 +131,12 @@ pub enum TraceOrigin {
         options: OpenOptions,
     },
     /// Memory.
-    Memory(Arc<Requests>),
+    Memory {
+        /// The requests.
+        requests: Arc<Requests>,
+        /// What of them is asked for; what the options say of a file is of no account.
+        options: OpenOptions,
+    },
 }
 
 impl TraceOrigin {
@@ -142,7 +147,7 @@ impl TraceOrigin {
     pub fn open(&self) -> Result<TraceFile, TraceError> {
         match self {
             TraceOrigin::Files { paths, options } => TraceFile::open_all(paths, options),
-            TraceOrigin::Memory(requests) => {
+            TraceOrigin::Memory { requests, options } => {
                 let rows = Rows { requests: Arc::clone(requests), next: 0 };
                 let read = FileRead {
                     file: requests.name.to_string(),
@@ -150,10 +155,10 @@ impl TraceOrigin {
                     format_guessed: false,
                     time_unit: TimeUnit::Ns,
                     time_unit_guessed: false,
+                    columns: None,
                 };
                 let name = Arc::clone(&requests.name);
-                let options = OpenOptions::default();
-                Ok(TraceFile::of_records(name, vec![read], Box::new(rows), Noted::default(), &options))
+                Ok(TraceFile::of_records(name, vec![read], Box::new(rows), Noted::default(), options))
             }
         }
     }
@@ -169,7 +174,7 @@ impl TraceOrigin {
                 let first = paths.first().map(name).unwrap_or_default();
                 if paths.len() > 1 { format!("{first} and {} more", paths.len() - 1) } else { first }
             }
-            TraceOrigin::Memory(requests) => requests.name.to_string(),
+            TraceOrigin::Memory { requests, .. } => requests.name.to_string(),
         }
     }
 }
@@ -191,7 +196,8 @@ mod tests {
 
     #[test]
     fn what_is_in_memory_reads_as_a_file_of_it_would_and_as_often_as_one_likes() {
-        let origin = TraceOrigin::Memory(Arc::new(Requests::new("mine", columns()).unwrap()));
+        let requests = Arc::new(Requests::new("mine", columns()).unwrap());
+        let origin = TraceOrigin::Memory { requests, options: OpenOptions::default() };
         for _ in 0..2 {
             let read: Vec<Request> = origin.open().unwrap().map(Result::unwrap).collect();
             let times: Vec<u64> = read.iter().map(|request| request.time_ns).collect();

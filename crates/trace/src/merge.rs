@@ -14,12 +14,14 @@ pub(crate) struct ByTime<S> {
     heads: Vec<Option<Record>>,
     order: BinaryHeap<Reverse<(u64, usize)>>,
     begun: bool,
+    /// The stream of the record that came last.
+    last: usize,
 }
 
 impl<S> ByTime<S> {
     pub(crate) fn new(streams: Vec<S>) -> Self {
         let heads = vec![None; streams.len()];
-        ByTime { streams, heads, order: BinaryHeap::new(), begun: false }
+        ByTime { streams, heads, order: BinaryHeap::new(), begun: false, last: 0 }
     }
 
     /// The next record of all; `pull` takes the next one from a stream.
@@ -34,7 +36,10 @@ impl<S> ByTime<S> {
             }
         }
         match self.order.pop() {
-            Some(Reverse((_, index))) => self.advance(index, &mut pull),
+            Some(Reverse((_, index))) => {
+                self.last = index;
+                self.advance(index, &mut pull)
+            }
             None => Ok(None),
         }
     }
@@ -75,6 +80,8 @@ impl Records for Merged {
     }
 
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
-        self.0.next(|stream| stream.next_record(noted))
+        let next = self.0.next(|stream| stream.next_record(noted));
+        noted.file = self.0.last;
+        next
     }
 }

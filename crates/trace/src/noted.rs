@@ -4,11 +4,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use serde::Serialize;
 
 use crate::TraceError;
 use crate::bounds::SIZE_BYTES_MAX;
+use crate::format::event::Events;
 use crate::record::Record;
 use crate::request::Op;
 use crate::skipped::{SkipReason, Skipped};
@@ -43,27 +44,94 @@ pub(crate) struct Noted {
     pub(crate) split: u64,
     pub(crate) clock: Clock,
     pub(crate) signs: Signs,
-    devices: HashSet<u32>,
-    last_device: Option<u32>,
+    pub(crate) named: UnitsNamed,
+    /// Where spans begin to be counted.
+    pub(crate) begin_ns: Option<u64>,
+    /// Devices with and without requests, where a request has several events.
+    pub(crate) events: Events,
+    /// The files one by one, where they are several.
+    pub(crate) of_files: Vec<OfFile>,
+    /// The file of the latest record.
+    pub(crate) file: usize,
+    /// Devices, each with the recording that had it first.
+    devices: HashMap<u32, usize>,
+    last_device: Option<(usize, u32)>,
+    /// Devices of several recordings.
+    shared_devices: HashSet<u32>,
+}
+
+/// What a person says of units, so that it is not doubted.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct UnitsNamed {
+    pub(crate) sector: bool,
+    pub(crate) time: bool,
+}
+
+/// Notes on one file of several.
+#[derive(Debug, Default)]
+pub(crate) struct OfFile {
+    /// Files of one recording have the same number.
+    pub(crate) recording: usize,
+    pub(crate) clock: Clock,
+    pub(crate) signs: Signs,
 }
 
 impl Noted {
+    /// Begins to note on files of these recordings one by one, where they are several.
+    pub(crate) fn of_recordings(&mut self, recordings: &[usize]) {
+        let files = recordings.iter().filter(|_| recordings.len() > 1);
+        self.of_files = files.map(|&recording| OfFile { recording, ..OfFile::default() }).collect();
+    }
+
     /// Takes a usable record that is asked for.
     pub(crate) fn take(&mut self, record: &Record) {
-        if self.last_device != Some(record.device) {
-            self.last_device = Some(record.device);
-            if self.devices.len() < DEVICES_MAX {
-                self.devices.insert(record.device);
-            }
+        self.take_sorted(record);
+        self.signs.take(record);
+        if let Some(of_file) = self.of_files.get_mut(self.file) {
+            of_file.clock.take(record.time_ns);
+            of_file.signs.take(record);
+        }
+    }
+
+    /// The same after sorting, where records have no files.
+    pub(crate) fn take_sorted(&mut self, record: &Record) {
+        if self.last_device != Some((self.file, record.device)) {
+            self.last_device = Some((self.file, record.device));
+            self.take_device(record.device);
         }
         self.clock.take(record.time_ns);
         self.split += u64::from(record.size_bytes > SIZE_BYTES_MAX && record.op != Op::Trim);
-        self.signs.take(record);
+    }
+
+    fn take_device(&mut self, device: u32) {
+        let recording = self.of_files.get(self.file).map_or(0, |of_file| of_file.recording);
+        match self.devices.get(&device) {
+            Some(first) if *first != recording => {
+                self.shared_devices.insert(device);
+            }
+            None if self.devices.len() < DEVICES_MAX => {
+                self.devices.insert(device, recording);
+            }
+            _ => {}
+        }
+    }
+
+    /// Prepares for taking some of the same records once more, sorted. What went back in time did so before.
+    pub(crate) fn begin_sorted(&mut self) {
+        self.clock = Clock { steps_back: self.clock.steps_back, ..Clock::default() };
+        self.split = 0;
+        self.devices.clear();
+        self.last_device = None;
     }
 
     /// How many devices there are.
     pub(crate) fn devices(&self) -> u64 {
         self.devices.len() as u64
+    }
+
+    /// How many of them are in several recordings.
+    pub(crate) fn shared_devices(&self) -> u64 {
+        self.shared_devices.iter().filter(|device| self.devices.contains_key(*device)).count() as u64
     }
 
     /// Keeps a remark, once, if there is room.
@@ -99,7 +167,7 @@ impl Clock {
                 earliest_ns: time_ns,
                 latest_ns: time_ns,
                 previous_ns: time_ns,
-                steps_back: 0,
+                steps_back: self.steps_back,
             };
             return;
         }
@@ -141,7 +209,15 @@ impl Signs {
 
     /// Whether each address and each size is a multiple of `bytes`, a power of two.
     pub(crate) fn all_multiples_of(&self, bytes: u64) -> bool {
-        self.ranges > 0 && (self.addresses | self.sizes) & (bytes - 1) == 0
+        self.ranges > 0 && self.addresses_are_multiples_of(bytes) && self.sizes_are_multiples_of(bytes)
+    }
+
+    pub(crate) fn addresses_are_multiples_of(&self, bytes: u64) -> bool {
+        self.addresses & (bytes - 1) == 0
+    }
+
+    pub(crate) fn sizes_are_multiples_of(&self, bytes: u64) -> bool {
+        self.sizes & (bytes - 1) == 0
     }
 }
 
@@ -155,6 +231,12 @@ pub enum Note {
     FlagOverOne,
     /// A request of which the trace has the completion alone. Its time is that of the completion.
     Completion,
+    /// A request in blocks of a drive, whose size the trace does not have. 512 bytes are taken.
+    BlocksAssumed,
+    /// An event that the recorder lost, by its own count.
+    Lost,
+    /// A line with columns after the last one that `--columns` or the heading names.
+    ExtraColumns,
 }
 
 impl fmt::Display for Note {
@@ -162,11 +244,23 @@ impl fmt::Display for Note {
         f.write_str(match self {
             Note::FlagOverOne => "requests with a flag over 1, odd ones taken for reads, even ones for writes",
             Note::Completion => "requests known by their completions, whose times they have",
+            Note::BlocksAssumed => {
+                "requests in blocks of which the trace has no size, taken for 512 bytes, where --sector names another"
+            }
+            Note::Lost => "events that the recorder lost",
+            Note::ExtraColumns => "records with columns after the last one that is named, which are passed over",
         })
     }
 }
 
-/// The notes of a reader that took so many completions for requests.
-pub(crate) fn completions(count: u64) -> Vec<(Note, u64)> {
-    if count == 0 { Vec::new() } else { vec![(Note::Completion, count)] }
+/// Those notes that there are any of.
+pub(crate) fn some(notes: &[(Note, u64)]) -> Vec<(Note, u64)> {
+    notes.iter().copied().filter(|(_, count)| *count > 0).collect()
+}
+
+/// How many events a line says were lost; one, if it has no number.
+pub(crate) fn lost_in(line: &[u8]) -> u64 {
+    let digits = line.split(|byte| !byte.is_ascii_digit()).find(|digits| !digits.is_empty());
+    let number = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+    number.unwrap_or(1)
 }

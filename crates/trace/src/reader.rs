@@ -11,19 +11,22 @@ use std::sync::Arc;
 
 use crate::TraceError;
 use crate::bounds::{SECTOR_BYTES_MAX, SIZE_BYTES_MAX};
-use crate::filter::{Filtered, Filters};
+use crate::filter::{Filtered, Filters, InSpan};
 use crate::format::BlkparseEvent;
 use crate::format::binary::BinaryRecords;
-use crate::format::columns::{ColumnSpec, parser::AnyColumns};
+use crate::format::columns::ColumnSpec;
+use crate::format::columns::parser::AnyColumns;
+use crate::format::columns::settle::{self, Settled};
 use crate::format::dialect::Lenient;
 use crate::format::line_parser::LineParser;
+use crate::format::names::Names;
 use crate::format::requeues::OnceEach;
 use crate::format::text::TextRecords;
 use crate::format::{self, Format, SECTOR_BYTES, TimeUnit};
 use crate::input::{Input, printable};
 use crate::lines::Lines;
 use crate::merge::Merged;
-use crate::noted::{Note, Noted, Records};
+use crate::noted::{Note, Noted, Records, UnitsNamed};
 use crate::record::Record;
 use crate::report::{FileRead, InputReport};
 use crate::request::{Op, Request};
@@ -39,15 +42,15 @@ const FILES_MAX: usize = 512;
 pub struct OpenOptions {
     /// The format; guessed from content when absent.
     pub format: Option<Format>,
-    /// The unit of the time column; the format's own (or, for `disksim`, a guess) when absent. Ignored
-    /// by `hp-srt` and `blktrace`, which fix it.
+    /// The unit of the time column; the format's own (or, for `disksim`, a guess) when absent. An error for `hp-srt` and
+    /// `blktrace`, whose records are in fixed ones.
     pub time_unit: Option<TimeUnit>,
-    /// Which blkparse or blktrace event is the request; guessed from content when absent.
+    /// Which event of blkparse, blktrace or ftrace is the request; guessed from the content of each recording when absent.
     pub blkparse_event: Option<BlkparseEvent>,
     /// Bytes of a sector, a power of two up to [`SECTOR_BYTES_MAX`]; the format's own when absent. An error
     /// for formats whose addresses and sizes are in bytes.
     pub sector_bytes: Option<u32>,
-    /// What each column is, of format `columns`; the file's heading says so when absent.
+    /// What each column is, of format `columns`; the file's heading says so when absent, or where it names none.
     pub columns: Option<ColumnSpec>,
     /// Put requests into the order of their times, in bounded memory and temporary files.
     pub sort: bool,
@@ -69,11 +72,18 @@ impl OpenOptions {
                 "{format} has one event a request; blkparse, blktrace and ftrace have several to choose from"
             )));
         }
+        if self.time_unit.is_some() && format.fixes_time_unit() {
+            return Err(TraceError::Option(format!("{format} has times in a fixed unit, so another one cannot be")));
+        }
         match self.sector_bytes {
             None => Ok(()),
             Some(bytes) if !bytes.is_power_of_two() || bytes > SECTOR_BYTES_MAX => Err(TraceError::Option(format!(
                 "a sector of {bytes} bytes cannot be; a power of two up to {SECTOR_BYTES_MAX} would be right"
             ))),
+            Some(_) if format == Format::Columns => Err(TraceError::Option(
+                "--columns states the units of addresses and sizes, such as lba:4096 or size:4KiB, so --sector says nothing"
+                    .to_owned(),
+            )),
             Some(_) if !format.has_sectors() => Err(TraceError::Option(format!(
                 "{format} has addresses and sizes in bytes, so a size of a sector says nothing"
             ))),
@@ -125,24 +135,49 @@ impl TraceFile {
     /// # Errors
     /// As [`TraceFile::open`] of each; none or over 512 files.
     pub fn open_all(paths: &[PathBuf], options: &OpenOptions) -> Result<Self, TraceError> {
-        let paths: Vec<PathBuf> = paths.iter().flat_map(|path| input::expanded(path)).collect();
+        let paths = input::files_of(paths);
         if paths.len() > FILES_MAX {
             let what = format!("{} files are over {FILES_MAX}, which are merged at once", paths.len());
             return Err(TraceError::Option(what));
         }
         let mut noted = Noted::default();
-        let mut detected = Vec::with_capacity(paths.len());
-        for path in &paths {
+        let mut detected: Vec<Detected> = Vec::with_capacity(paths.len());
+        let mut recordings: Vec<Recording> = Vec::with_capacity(paths.len());
+        for (at, path) in paths.iter().enumerate() {
             let input = Input::open(path)?;
             if let Some(remark) = input::left_beside(path, &paths) {
                 noted.remark(&input.file, &remark);
             }
-            detected.push(Detected::new(input, options)?);
+            if paths.iter().take(at).any(|other| input::are_same(other, path)) {
+                noted.remark(&input.file, "the file is named twice, so that each of its requests comes twice");
+            }
+            let file = Detected::new(input, options)?;
+            recordings.push(match input::recording_of(path) {
+                Some(name) => Recording::Named(name),
+                None if file.format == Format::Blktrace => Recording::OfCpus,
+                None => Recording::Alone(at),
+            });
+            detected.push(file);
         }
-        // One CPU may issue what another completes: what stands for a request is the same in all files.
-        let event = options.blkparse_event.or_else(|| detected.iter().filter_map(Detected::event).min());
-        let opened = detected.into_iter().map(|file| file.opened(event, options));
-        Self::of_files(opened.collect::<Result<_, _>>()?, noted, options)
+        // One CPU may issue what another completes: what stands for a request is the same in a whole recording.
+        let events: Vec<Option<BlkparseEvent>> = detected.iter().map(Detected::event).collect();
+        let event_of = |recording: &Recording| {
+            recordings
+                .iter()
+                .zip(&events)
+                .filter(|(other, _)| *other == recording)
+                .filter_map(|(_, event)| *event)
+                .min()
+        };
+        let numbering = Numbering::default();
+        let opened = detected.into_iter().zip(&recordings).map(|(file, recording)| {
+            file.opened(options.blkparse_event.or_else(|| event_of(recording)), &numbering, options, &mut noted)
+        });
+        let opened = opened.collect::<Result<_, _>>()?;
+        let numbers = recordings.iter().map(|recording| recordings.iter().position(|first| first == recording));
+        let numbers: Vec<usize> = numbers.map(Option::unwrap_or_default).collect();
+        noted.of_recordings(&numbers);
+        Self::of_files(opened, noted, options)
     }
 
     fn of_files(opened: Vec<OpenedFile>, noted: Noted, options: &OpenOptions) -> Result<Self, TraceError> {
@@ -173,13 +208,20 @@ impl TraceFile {
         name: Arc<str>,
         files: Vec<FileRead>,
         records: Box<dyn Records>,
-        noted: Noted,
+        mut noted: Noted,
         options: &OpenOptions,
     ) -> Self {
-        let mut records: Box<dyn Records> = Box::new(Filtered::new(records, &options.filters));
-        if options.sort {
-            records = Box::new(Sorted::new(records, Arc::clone(&name)));
-        }
+        noted.named = UnitsNamed { sector: options.sector_bytes.is_some(), time: options.time_unit.is_some() };
+        let filters = &options.filters;
+        let sorted = |filtered| Box::new(Sorted::new(Box::new(filtered), Arc::clone(&name)));
+        let records: Box<dyn Records> = match &filters.span_ns {
+            Some(span_ns) if options.sort => {
+                let sorted = sorted(Filtered::at_any_time(records, filters));
+                Box::new(InSpan::new(sorted, span_ns.clone(), filters.first))
+            }
+            _ if options.sort => sorted(Filtered::new(records, filters)),
+            _ => Box::new(Filtered::new(records, filters)),
+        };
         TraceFile {
             name,
             files,
@@ -202,6 +244,7 @@ impl TraceFile {
     /// The format, given or guessed; of several files, the first one's.
     #[must_use]
     pub fn format(&self) -> Format {
+        // There is always a file.
         self.files.first().map_or(Format::Csv, |file| file.format)
     }
 
@@ -245,6 +288,7 @@ impl TraceFile {
             back_in_time: noted.clock.steps_back,
             sorted: self.sorted,
             devices: noted.devices(),
+            shared_devices: noted.shared_devices(),
             duration_ns: noted.clock.duration_ns(),
             warnings: doubts::warnings(&self.files, noted, &self.notes(), self.sorted),
         }
@@ -327,7 +371,27 @@ pub fn reader_from(
 ) -> Result<TraceFile, TraceError> {
     let detected = Detected::new(Input::new(Box::new(stream), printable(name))?, options)?;
     let event = options.blkparse_event.or_else(|| detected.event());
-    TraceFile::of_files(vec![detected.opened(event, options)?], Noted::default(), options)
+    let mut noted = Noted::default();
+    let opened = detected.opened(event, &Numbering::default(), options, &mut noted)?;
+    TraceFile::of_files(vec![opened], noted, options)
+}
+
+/// Which recording a file is part of.
+#[derive(Debug, PartialEq, Eq)]
+enum Recording {
+    /// That of `NAME.blktrace.CPU`.
+    Named(PathBuf),
+    /// The one of blktrace whose files have other names. It writes one file for each CPU.
+    OfCpus,
+    /// Its own.
+    Alone(usize),
+}
+
+/// Devices that are known by name, numbered over all files.
+#[derive(Default)]
+struct Numbering {
+    devices: Names,
+    hosts: Names,
 }
 
 /// A file whose records can be read.
@@ -366,23 +430,37 @@ impl Detected {
     }
 
     /// Its records, where this event stands for a request.
-    fn opened(self, event: Option<BlkparseEvent>, options: &OpenOptions) -> Result<OpenedFile, TraceError> {
+    fn opened(
+        self,
+        event: Option<BlkparseEvent>,
+        numbering: &Numbering,
+        options: &OpenOptions,
+        noted: &mut Noted,
+    ) -> Result<OpenedFile, TraceError> {
         let Detected { input, format, named } = self;
         let columns = match format {
-            Format::Columns => Some(format::columns::of(options.columns.as_ref(), &input.sample, &input.file)?),
+            Format::Columns => Some(settle::of(options.columns.as_ref(), input.whole_lines(), &input.file)?),
             _ => None,
         };
-        let guess = (format == Format::DiskSim).then(|| format::disksim::time_unit_of(&input.sample));
-        let named_unit = options.time_unit.filter(|_| !format.fixes_time_unit());
-        let stated = columns.as_ref().and_then(ColumnSpec::time_unit).unwrap_or(format.time_unit());
+        if let Some(settled) = &columns {
+            settled.remarks.iter().for_each(|remark| noted.remark(&input.file, remark));
+            settled.agrees_with(options.time_unit, options.columns.as_ref(), &input.file)?;
+        }
+        let is_disksim = format == Format::DiskSim;
+        let guess = is_disksim.then(|| format::disksim::time_unit_of(&input.sample));
+        let marked = if is_disksim { format::disksim::marked_unit(&input.sample) } else { None };
+        let named_unit = options.time_unit.or(marked);
+        let stated = columns.as_ref().and_then(Settled::time_unit).unwrap_or(format.time_unit());
+        let times_guessed = guess.is_some() || columns.as_ref().is_some_and(|settled| settled.time_guessed);
         let read = FileRead {
             file: input.file.to_string(),
             format,
-            format_guessed: named.is_none(),
+            format_guessed: named.is_none() && marked.is_none(),
             time_unit: named_unit.or(guess).unwrap_or(stated),
-            time_unit_guessed: named_unit.is_none() && guess.is_some(),
+            time_unit_guessed: named_unit.is_none() && times_guessed,
+            columns: columns.as_ref().and_then(Settled::read),
         };
-        let records = records(input, &read, columns, event, options)?;
+        let records = records(input, &read, columns, event, numbering, options)?;
         Ok(OpenedFile { read, records })
     }
 }
@@ -390,28 +468,29 @@ impl Detected {
 fn records(
     input: Input,
     read: &FileRead,
-    columns: Option<ColumnSpec>,
+    columns: Option<Settled>,
     event: Option<BlkparseEvent>,
+    numbering: &Numbering,
     options: &OpenOptions,
 ) -> Result<Box<dyn Records>, TraceError> {
     use crate::format::disksim::FiveColumns;
     let Input { file, sample, stream, .. } = input;
     let FileRead { format, time_unit: time, .. } = *read;
     let sector_bytes = options.sector(SECTOR_BYTES);
+    let devices = || numbering.devices.clone();
     // A format that is named needs no header.
     let needs_header = read.format_guessed;
     let text = Text { stream, file: Arc::clone(&file), format };
     Ok(match format {
         Format::Csv => text.records(format::csv::Csv::new(time, needs_header)),
         Format::Columns => {
-            let spec = columns.unwrap_or_default();
-            let separator = spec.separator();
-            text.lenient(Lenient::separated(AnyColumns::new(spec, time), separator))
+            let settled = columns.ok_or_else(|| TraceError::file(&file, "no columns are named"))?;
+            text.lenient(Lenient::settled(AnyColumns::new(settled, time)))
         }
         Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed, sector_bytes)),
         Format::FlashSim => text.records(format::flashsim::parser(time, sector_bytes)),
         Format::Replayer => text.records(format::replayer::parser(time)),
-        Format::Msr => text.records(format::msr::Msr::new(time)),
+        Format::Msr => text.records(format::msr::Msr::new(time).numbered(numbering.hosts.clone())),
         Format::Spc => text.records(format::spc::Spc { time, sector_bytes }),
         Format::DiskMon => text.records(format::diskmon::DiskMon { time, sector_bytes }),
         Format::Blkparse => {
@@ -419,14 +498,15 @@ fn records(
         }
         Format::Ftrace => {
             let kind = format::ftrace::Kind::of(&sample, event);
-            text.records(format::ftrace::Ftrace::new(time, kind, sector_bytes))
+            let ftrace = format::ftrace::Ftrace::new(time, kind, sector_bytes);
+            text.records(ftrace.numbered(devices(), options.sector_bytes.is_none()))
         }
-        Format::Spdk => text.records(format::spdk::Spdk::new(time, sector_bytes)),
-        Format::BioSnoop => text.records(format::biosnoop::BioSnoop::new(time, sector_bytes)),
+        Format::Spdk => text.records(format::spdk::Spdk::new(time, sector_bytes).numbered(devices())),
+        Format::BioSnoop => text.records(format::biosnoop::BioSnoop::new(time, sector_bytes).numbered(devices())),
         Format::Etw => text.records(format::etw::Etw::new(time)),
         Format::Midas => {
             let block_bytes = options.sector(format::midas::BLOCK_BYTES);
-            text.records(format::midas::Midas { time, block_bytes })
+            text.records(format::midas::Midas { time, block_bytes, guessing: false })
         }
         Format::VscsiCsv => {
             let radix = format::vscsi_csv::radix_of(&sample);
@@ -437,8 +517,8 @@ fn records(
             let parser = format::oracle_general::OracleGeneral { time, block_bytes };
             Box::new(BinaryRecords::new(text.stream, parser, file, 0))
         }
-        Format::FioV2 => text.records(format::fio::Fio::new(2, time)),
-        Format::FioV3 => text.records(format::fio::Fio::new(3, time)),
+        Format::FioV2 => text.records(format::fio::Fio::new(2, time).numbered(devices())),
+        Format::FioV3 => text.records(format::fio::Fio::new(3, time).numbered(devices())),
         Format::BioTracer => text.records(format::biotracer::BioTracer { time, sector_bytes }),
         Format::Fiu => text.records(format::fiu::Fiu { time, sector_bytes }),
         Format::WiscSee => text.records(format::wiscsee::WiscSee { time }),

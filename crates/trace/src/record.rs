@@ -26,6 +26,8 @@ pub(crate) enum Stage {
     PutBack,
     /// It is done; no request by itself.
     Completed,
+    /// Something else befell it; no request by itself.
+    Other,
 }
 
 /// The kind of a line or a binary record.
@@ -54,6 +56,11 @@ impl Item {
             Item::Record(record) => Item::Record(Record { stage, ..record }),
             other => other,
         }
+    }
+
+    /// What became of a flush, which has no range.
+    pub(crate) fn end_of_flush(stage: Stage, time_ns: u64, device: u32) -> Self {
+        Self::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1)).at(stage)
     }
 
     /// What became of the request that begins at an address; without one that fits 64 bits in bytes, another event.

@@ -18,6 +18,23 @@ pub struct FileRead {
     pub time_unit: TimeUnit,
     /// The unit was guessed from content, as the format leaves it open.
     pub time_unit_guessed: bool,
+    /// How its columns were read, of format `columns`.
+    pub columns: Option<ColumnsRead>,
+}
+
+/// How columns were read that `--columns` or a heading names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ColumnsRead {
+    /// They, as `--columns` takes them.
+    pub columns: String,
+    /// The unit of addresses, in bytes.
+    pub address_unit_bytes: u64,
+    /// The heading does not say it.
+    pub address_unit_guessed: bool,
+    /// The unit of sizes, in bytes.
+    pub size_unit_bytes: u64,
+    /// The heading does not say it.
+    pub size_unit_guessed: bool,
 }
 
 /// What was read of a trace, and what speaks against it.
@@ -39,6 +56,8 @@ pub struct InputReport {
     pub sorted: bool,
     /// Devices; 2^20 at the most are told apart.
     pub devices: u64,
+    /// Devices of equal number in files that are not one recording, each of which is taken for one device.
+    pub shared_devices: u64,
     /// From the earliest request to the latest, in nanoseconds.
     pub duration_ns: u64,
     /// What a person should look at, one sentence each. Empty where nothing is in doubt.

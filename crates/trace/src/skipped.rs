@@ -70,6 +70,7 @@ impl SkipReason {
                 | SkipReason::Absurd
                 | SkipReason::OtherCommand
                 | SkipReason::BlankOperation
+                | SkipReason::RangeUnknown
         )
     }
 

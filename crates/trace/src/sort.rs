@@ -13,7 +13,7 @@ use crate::noted::{Note, Noted, Records};
 use crate::record::{Record, Stage};
 use crate::request::Op;
 
-/// Records of a chunk: 40 MiB.
+/// Records of a chunk: 32 MiB, and half as much again while they are sorted.
 const CHUNK_RECORDS: usize = 1 << 20;
 
 /// So many runs are merged at once; more become one first.

@@ -8,9 +8,11 @@ use encoding_rs_io::DecodeReaderBytesBuilder;
 /// So many bytes are looked at.
 pub(crate) const HEAD_BYTES: usize = 64;
 
+/// The mark in front of UTF-8.
+pub(crate) const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The stream, whose first [`HEAD_BYTES`] are `head`, as UTF-8 without a mark. What is no text stays as it is.
 pub(crate) fn decoded(head: &[u8], mut stream: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
-    const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
     if head.starts_with(UTF8_MARK) {
         io::copy(&mut io::Read::take(&mut stream, UTF8_MARK.len() as u64), &mut io::sink())?;
         return Ok(stream);

@@ -66,3 +66,54 @@ impl Window {
         Ok(count - left)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// Bytes that come a few at a time, and between them an interruption.
+    struct Slow(Vec<u8>, usize, bool);
+
+    impl Read for Slow {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            self.2 = !self.2;
+            if self.2 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let count = out.len().min(self.0.len() - self.1).min(1 + self.1 % 1000);
+            out[..count].copy_from_slice(&self.0[self.1..self.1 + count]);
+            self.1 += count;
+            Ok(count)
+        }
+    }
+
+    impl BufRead for Slow {
+        fn fill_buf(&mut self) -> io::Result<&[u8]> {
+            Ok(&self.0[self.1..])
+        }
+
+        fn consume(&mut self, count: usize) {
+            self.1 += count;
+        }
+    }
+
+    #[test]
+    fn bytes_come_once_and_in_order_however_the_stream_gives_them() {
+        let all: Vec<u8> = (0..3 * PIECE_BYTES as u32 + 17).map(|n| (n % 251) as u8).collect();
+        let mut window = Window::new(Box::new(Slow(all.clone(), 0, false)));
+        let mut at = 0;
+        for step in [1, 48, 70_000, 0, 5, 100_000].into_iter().cycle() {
+            while window.rest().len() < 48 && window.fill().unwrap() > 0 {}
+            let Some(record) = window.rest().first_chunk::<48>() else { break };
+            assert_eq!(record[..], all[at..at + 48]);
+            window.consume(48);
+            at += 48;
+            let passed = window.skip(step).unwrap();
+            assert_eq!(passed, step.min((all.len() - at) as u64), "the end alone is no reason to pass over less");
+            at += passed as usize;
+        }
+        assert_eq!(window.rest(), &all[at..]);
+        assert!(all.len() - at < 48);
+    }
+}

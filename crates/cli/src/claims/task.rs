@@ -9,8 +9,8 @@ use phelsuma_drive::RunConfig;
 use phelsuma_nand::Geometry;
 use serde_json::Value;
 
-/// What stands in commands for the folder of public traces, and where that is if no variable of this name says so.
-const TRACES: (&str, &str) = ("$PHELSUMA_TRACES", "../shared/traces/public");
+/// What stands in commands for the folder of public traces.
+const TRACES: &str = "$PHELSUMA_TRACES";
 
 /// What may stand in a claim: the same options as those of the command itself.
 #[derive(Parser)]
@@ -45,21 +45,25 @@ pub(super) enum Task {
 /// The task of a command, or why it cannot be done here.
 pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> {
     let command = command.ok_or_else(|| format!("there is nothing to run at the {} scale", scale.name()))?;
-    let (variable, folder) = TRACES;
-    let folder = std::env::var(&variable[1..]).unwrap_or_else(|_| folder.into());
-    let words = std::iter::once("phelsuma".to_string());
-    if command.contains(variable) && !std::path::Path::new(&folder).is_dir() {
-        return Err(format!(
-            "it needs public traces, and there is no folder {folder}; fetch them with `phelsuma trace get --all`, or set \
-             {} to their folder",
-            &variable[1..]
-        ));
-    }
-    let words = words.chain(command.split_whitespace().map(|word| word.replace(variable, &folder)));
     let why = |failure: Failure| match failure {
         Failure::Input(text) | Failure::Failed(text) => in_short(&text),
         Failure::Shown | Failure::ClosedPipe => String::new(),
     };
+    let mut words: Vec<String> = command.split_whitespace().map(str::to_string).collect();
+    if command.contains(TRACES) {
+        let folder = phelsuma_options::trace_folder().map_err(|failure| why(failure.into()))?;
+        if !folder.is_dir() {
+            return Err(format!(
+                "it needs public traces, and there is no folder {}; fetch them with `phelsuma trace get --all`, or set {} \
+                 to their folder",
+                folder.display(),
+                &TRACES[1..]
+            ));
+        }
+        let folder = folder.to_string_lossy();
+        words.iter_mut().for_each(|word| *word = word.replace(TRACES, &folder));
+    }
+    let words = std::iter::once("phelsuma".to_string()).chain(words);
     match parsed(words).map_err(|error| why(phelsuma_options::usage(&error).into()))? {
         Command::Run(args) => {
             args.of.config().map_err(Failure::from).map(|(config, geometry)| Task::Run(Box::new(config), geometry))

@@ -1,9 +1,9 @@
 //! `phelsuma trace convert`: a trace in another format.
 
-use super::input::{is_stdin, open};
+use super::input::{is_read_once, open};
 use super::out_file::OutFile;
 use crate::errors::{Failure, Outcome};
-use phelsuma_options::{FormatArgs, trace_file};
+use phelsuma_options::FormatArgs;
 use phelsuma_trace::convert::{WRITABLE, WriteOptions, convert};
 use phelsuma_trace::{Format, TimeUnit, TraceError};
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip), or a name that `phelsuma trace get` lists; - is standard
     /// input. Several files are merged by time
-    #[arg(required = true, value_parser = trace_file())]
+    #[arg(required = true)]
     input: Vec<PathBuf>,
     /// The file to write, compressed if it ends in .gz or .zst; - is standard output, plain
     output: PathBuf,
@@ -55,7 +55,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     options.check(args.to).map_err(|error| Failure::Input(format!("--to-time-unit: {error}")))?;
     let out = OutFile::new(&args.output, args.json)?;
     // What is written to standard output cannot be taken back when an earlier request comes.
-    if out.is_stdout() && !args.input.iter().any(|path| is_stdin(path)) {
+    if out.is_stdout() && !args.input.iter().any(|path| is_read_once(path)) {
         options.begin_ns = Some(begin_ns(args)?);
     }
     let starts_too_late = Cell::new(false);
@@ -68,7 +68,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
         })
     };
     match write(&options) {
-        Err(_) if starts_too_late.get() && !args.input.iter().any(|path| is_stdin(path)) => {
+        Err(_) if starts_too_late.get() && !args.input.iter().any(|path| is_read_once(path)) => {
             options.begin_ns = Some(begin_ns(args)?);
             write(&options)
         }

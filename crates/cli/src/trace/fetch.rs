@@ -1,43 +1,21 @@
-//! One file over http: fetched by curl, in pieces if need be, held against its hash, packed, counted.
+//! A trace of the list: fetched, held against what the list says of it, packed, and given its name.
 //!
-//! curl has the proxies, certificates and protocols of the machine. What it has fetched so far is in a file of its own, and
-//! the next call goes on from there.
+//! What does not fit is not kept. What was fetched in part is gone on from if the list has a hash, which tells a file that
+//! has changed meanwhile.
 
+use super::curl::{Stop, again, download};
+use super::place::Place;
 use crate::errors::{Failure, Outcome};
-use phelsuma_options::ListedTrace;
-use phelsuma_trace::{Compressed, Compression, OpenOptions, TraceFile};
+use phelsuma_options::{FormatArgs, ListedTrace, count};
+use phelsuma_trace::{Compressed, Compression, TraceError, TraceFile};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, IsTerminal, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::io::{self, BufReader, BufWriter, Read};
+use std::path::Path;
+use std::sync::Arc;
 
-/// What curl says if a server cannot go on where an earlier call stopped, or has nothing behind it.
-const CANNOT_RESUME: [i32; 3] = [22, 33, 36];
-
-/// Where the pieces of a trace are.
-pub(super) struct Place {
-    /// The trace, when it is complete.
-    pub(super) file: PathBuf,
-    /// Where one that was fetched by other means is put.
-    pub(super) by_hand: PathBuf,
-    /// What is there of it.
-    part: PathBuf,
-}
-
-impl Place {
-    /// In this folder.
-    pub(super) fn new(folder: &Path, trace: &ListedTrace) -> Self {
-        let of_url = trace.url.rsplit('/').next().and_then(|name| name.split(['?', '#']).next()).unwrap_or("");
-        // Where both have one name, the file itself would be taken for what is to be packed.
-        let by_hand = if of_url.is_empty() || of_url == trace.file { "by-hand" } else { of_url };
-        Self {
-            file: folder.join(&trace.file),
-            by_hand: folder.join(format!("{}.{by_hand}", trace.name.replace('/', "_"))),
-            part: folder.join(format!(".{}.part", trace.file)),
-        }
-    }
-}
+/// A trace that is there already is read to its end if its file has no more bytes.
+const LOOKED_THROUGH_BYTES: u64 = 64 << 20;
 
 /// What was done.
 pub(super) struct Fetched {
@@ -45,80 +23,77 @@ pub(super) struct Fetched {
     pub(super) sha256: String,
     /// Requests that a reader finds in it.
     pub(super) requests: u64,
+    /// Whether it was there by hand.
+    pub(super) by_hand: bool,
 }
 
 /// Fetches a trace, unless it is there by hand, and puts it in its place.
 ///
 /// # Errors
-/// It cannot be fetched, has another hash, or cannot be read or written. What was fetched in part is left to go on from.
-pub(super) fn fetch(trace: &ListedTrace, place: &Place) -> Outcome<Fetched> {
-    if place.by_hand.is_file() {
-        let sha256 = hash(&place.by_hand)?;
-        check_hash(trace, &sha256, &place.by_hand.display().to_string())?;
-        return keep(trace, &place.by_hand, place, sha256);
+/// Somebody else does so; it cannot be fetched, read or written; or it is not what the list says.
+pub(super) fn fetch(trace: &ListedTrace, place: &Place, stop: &Stop) -> Outcome<Fetched> {
+    let lock = place.lock(trace)?;
+    let by_hand = place.by_hand.is_file();
+    let fetched = if by_hand { keep_by_hand(trace, place) } else { fetch_part(trace, place, &lock, stop) };
+    // Without a hash it would not be known of which version the part is.
+    if fetched.is_ok() || trace.sha256.is_none() || place.part_bytes() == 0 {
+        fs::remove_file(&place.part).map_err(|error| place.unwritable(&error))?;
     }
-    let resumed = fs::metadata(&place.part).is_ok_and(|meta| meta.len() > 0);
-    download(trace, place)?;
-    let mut sha256 = hash(&place.part)?;
-    if resumed && check_hash(trace, &sha256, &trace.url).is_err() {
+    fetched
+}
+
+fn keep_by_hand(trace: &ListedTrace, place: &Place) -> Outcome<Fetched> {
+    let shown = place.by_hand.display().to_string();
+    let sha256 = check_bytes(trace, &place.by_hand, &shown)?;
+    pack(trace, &place.by_hand, place)?;
+    let requests = name_it(trace, place, &shown)?;
+    Ok(Fetched { sha256, requests, by_hand: true })
+}
+
+fn fetch_part(trace: &ListedTrace, place: &Place, lock: &File, stop: &Stop) -> Outcome<Fetched> {
+    let unwritable = |error: io::Error| place.unwritable(&error);
+    if trace.sha256.is_none() {
+        lock.set_len(0).map_err(unwritable)?;
+    }
+    let resumed = place.part_bytes() > 0;
+    download(trace, place, lock, stop)?;
+    let mut checked = check_bytes(trace, &place.part, &trace.url);
+    if resumed && checked.is_err() {
         // The first piece may be of a file that has changed since.
-        remove(&place.part)?;
-        download(trace, place)?;
-        sha256 = hash(&place.part)?;
+        again(trace, place, lock, stop)?;
+        checked = check_bytes(trace, &place.part, &trace.url);
     }
-    if let Err(error) = check_hash(trace, &sha256, &trace.url) {
-        remove(&place.part)?;
-        return Err(error);
+    let requests = match &checked {
+        Ok(_) => {
+            pack(trace, &place.part, place)?;
+            name_it(trace, place, &trace.url)
+        }
+        Err(_) => Ok(0),
+    };
+    if checked.is_err() || requests.is_err() {
+        // What was refused once is not gone on from.
+        lock.set_len(0).map_err(unwritable)?;
     }
-    let fetched = keep(trace, &place.part, place, sha256)?;
-    if place.part.exists() {
-        remove(&place.part)?;
-    }
-    Ok(fetched)
+    Ok(Fetched { sha256: checked?, requests: requests?, by_hand: false })
 }
 
-/// Has curl fetch what is missing of the part.
-fn download(trace: &ListedTrace, place: &Place) -> Outcome {
-    let there = fs::metadata(&place.part).map_or(0, |meta| meta.len());
-    if trace.bytes.is_some_and(|bytes| there >= bytes) {
-        return Ok(());
+/// Holds bytes against their number and hash on the list; the hash.
+fn check_bytes(trace: &ListedTrace, path: &Path, shown: &str) -> Outcome<String> {
+    let name = &trace.name;
+    let differs = |what: &str| Err(Failure::Failed(format!("{name}: {shown} is not what the list has: {what}")));
+    let bytes = fs::metadata(path).map_err(|error| wrong(path, &error))?.len();
+    let sha256 = hash(path)?;
+    if let Some(expected) = &trace.sha256
+        && !expected.eq_ignore_ascii_case(&sha256)
+    {
+        return differs(&format!("its SHA-256 is {sha256} and not {expected}"));
     }
-    let mut curl = Command::new("curl");
-    curl.args(["--fail", "--location", "--retry", "3", "--connect-timeout", "30", "--speed-time", "60"]);
-    // Neither a list nor a server that forwards leads to files of this machine.
-    curl.args(["--proto", "=http,https", "--continue-at", "-"]);
-    if let Some(bytes) = trace.bytes {
-        curl.args(["--max-filesize", &bytes.to_string()]);
-    }
-    curl.args(if io::stderr().is_terminal() { &["--progress-bar"][..] } else { &["--silent", "--show-error"] });
-    curl.arg("--output").arg(&place.part).arg("--url").arg(&trace.url);
-    curl.stdin(Stdio::null()).stdout(Stdio::null());
-    if !io::stderr().is_terminal() {
-        curl.stderr(Stdio::piped());
-    }
-    let ran = curl.spawn().and_then(std::process::Child::wait_with_output).map_err(|error| {
-        Failure::Failed(format!("curl cannot be run ({error}), and traces are fetched by it{}", by_hand(trace, place)))
-    })?;
-    match ran.status.code() {
-        Some(0) => Ok(()),
-        Some(code) if CANNOT_RESUME.contains(&code) && there > 0 => {
-            remove(&place.part)?;
-            download(trace, place)
+    match trace.bytes {
+        Some(expected) if expected != bytes => {
+            differs(&format!("it has {} bytes and not {}", count(bytes), count(expected)))
         }
-        _ => {
-            let said = String::from_utf8_lossy(&ran.stderr);
-            let why =
-                said.lines().last().filter(|line| !line.is_empty()).map_or(String::new(), |line| format!(": {line}"));
-            let way = by_hand(trace, place);
-            Err(Failure::Failed(format!("{}: cannot be fetched from {}{why}{way}", trace.name, trace.url)))
-        }
+        _ => Ok(sha256),
     }
-}
-
-/// The other way to get it.
-fn by_hand(trace: &ListedTrace, place: &Place) -> String {
-    let hash = trace.sha256.as_ref().map_or(String::new(), |hash| format!(" (SHA-256 {hash})"));
-    format!("; fetched by other means{hash} it goes to {}, and then this command again", place.by_hand.display())
 }
 
 /// The SHA-256 of a file, in hexadecimal digits.
@@ -138,50 +113,100 @@ fn hash(path: &Path) -> Outcome<String> {
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn check_hash(trace: &ListedTrace, sha256: &str, place: &str) -> Outcome {
-    match &trace.sha256 {
-        Some(expected) if !expected.eq_ignore_ascii_case(sha256) => Err(Failure::Failed(format!(
-            "{}: what is at {place} is not what the list has: its SHA-256 is {sha256} and not {expected}",
-            trace.name
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Packs what was fetched as the file's name asks, counts its requests, and gives it its name.
-fn keep(trace: &ListedTrace, from: &Path, place: &Place, sha256: String) -> Outcome<Fetched> {
-    let packed = place.file.with_file_name(format!(".{}.packed", trace.file));
-    let compression = Compression::of(&place.file)?;
-    // What a server packed is kept as it is.
-    let as_it_is = compression == Compression::None || Path::new(&trace.url).extension() == place.file.extension();
+/// Packs what was fetched as the file's name asks.
+fn pack(trace: &ListedTrace, from: &Path, place: &Place) -> Outcome {
+    let compression = trace.packing()?;
     let pack = || -> io::Result<()> {
         let mut read = BufReader::new(File::open(from)?);
-        let out = BufWriter::new(File::create(&packed)?);
-        let mut out = Compressed::new(out, if as_it_is { Compression::None } else { compression })?;
+        if fs::symlink_metadata(&place.packed).is_ok() {
+            fs::remove_file(&place.packed)?;
+        }
+        let mut out = Compressed::new(BufWriter::new(File::create_new(&place.packed)?), compression)?;
         io::copy(&mut read, &mut out)?;
         out.finish()
     };
-    let kept = pack().map_err(|error| wrong(&packed, &error)).and_then(|()| {
-        let requests = count(&packed)?;
-        fs::rename(&packed, &place.file).map_err(|error| wrong(&place.file, &error))?;
-        Ok(Fetched { sha256, requests })
+    pack().map_err(|error| {
+        // What is incomplete goes; where that fails too, its name says what it is.
+        let _ = fs::remove_file(&place.packed);
+        place.unwritable(&error)
+    })
+}
+
+/// Gives what is packed its name, if its requests are those of the list; how many there are.
+fn name_it(trace: &ListedTrace, place: &Place, shown: &str) -> Outcome<u64> {
+    let name = &trace.name;
+    let counted = requests(trace, &place.packed, shown).map_err(|error| Failure::Failed(format!("{name}: {error}")));
+    let kept = counted.and_then(|requests| match trace.requests {
+        Some(expected) if expected != requests => Err(Failure::Failed(format!(
+            "{name}: {shown} has {} requests where the list has {}, and is not kept; if the list is wrong, one with \
+             another number or without one would be right",
+            count(requests),
+            count(expected)
+        ))),
+        _ => fs::rename(&place.packed, &place.file).map(|()| requests).map_err(|error| place.unwritable(&error)),
     });
     if kept.is_err() {
-        // What is incomplete goes; where that fails too, its name says what it is.
-        let _ = fs::remove_file(&packed);
+        let _ = fs::remove_file(&place.packed);
     }
     kept
 }
 
-/// How many requests are in a trace.
-fn count(path: &Path) -> Outcome<u64> {
-    let mut trace = TraceFile::open(path, &OpenOptions::default())?;
-    trace.try_for_each(|request| request.map(drop))?;
-    Ok(trace.report().requests)
+/// Holds a trace that is there against what the list says; its requests, if it was read to its end.
+///
+/// # Errors
+/// It is another one.
+pub(super) fn look_at(trace: &ListedTrace, place: &Place) -> Outcome<Option<u64>> {
+    let (name, shown) = (&trace.name, place.file.display().to_string());
+    let look = || -> Outcome<Option<u64>> {
+        let bytes = fs::metadata(&place.file).map_err(|error| wrong(&place.file, &error))?.len();
+        let of_trace = |error: TraceError| Failure::Failed(format!("{name}: {error}"));
+        if bytes > LOOKED_THROUGH_BYTES {
+            let options = FormatArgs::of_listed(&trace.options)?;
+            return TraceFile::open(&place.file, &options).map(|_| None).map_err(of_trace);
+        }
+        if trace.packing()? == Compression::None {
+            check_bytes(trace, &place.file, &shown)?;
+        }
+        let requests = requests(trace, &place.file, &shown).map_err(of_trace)?;
+        match trace.requests {
+            Some(expected) if expected != requests => Err(Failure::Failed(format!(
+                "{name}: {shown} has {} requests where the list has {}",
+                count(requests),
+                count(expected)
+            ))),
+            _ => Ok(Some(requests)),
+        }
+    };
+    look().map_err(|failure| match failure {
+        Failure::Failed(text) => {
+            Failure::Failed(format!("{text}; without this file, `phelsuma trace get {name}` fetches it anew"))
+        }
+        other => other,
+    })
 }
 
-fn remove(path: &Path) -> Outcome {
-    fs::remove_file(path).map_err(|error| wrong(path, &error))
+/// How many requests are in a trace; `shown` stands for it in errors.
+fn requests(trace: &ListedTrace, path: &Path, shown: &str) -> Result<u64, TraceError> {
+    let options = FormatArgs::of_listed(&trace.options).map_err(|failure| match failure {
+        phelsuma_options::Failure::Input(text) | phelsuma_options::Failure::Failed(text) => TraceError::Option(text),
+    })?;
+    let count = || {
+        let mut file = TraceFile::open(path, &options)?;
+        file.try_for_each(|request| request.map(drop))?;
+        Ok(file.report().requests)
+    };
+    count().map_err(|error| called(error, shown.into()))
+}
+
+/// The same of a file with this name.
+fn called(error: TraceError, file: Arc<str>) -> TraceError {
+    match error {
+        TraceError::Io { what, source, .. } => TraceError::Io { file, what, source },
+        TraceError::File { what, .. } => TraceError::File { file, what },
+        TraceError::Line { line, what, .. } => TraceError::Line { file, line, what },
+        TraceError::Record { record, byte, what, .. } => TraceError::Record { file, record, byte, what },
+        other => other,
+    }
 }
 
 fn wrong(path: &Path, error: &io::Error) -> Failure {

@@ -4,7 +4,7 @@ use super::input::open;
 use crate::errors::{Failure, Outcome};
 use crate::output::{self, WithSchema};
 use crate::remarks;
-use phelsuma_options::{FormatArgs, size, trace_file, workload};
+use phelsuma_options::{FormatArgs, size, workload};
 use phelsuma_trace::{InfoOptions, TraceInfo, Workload, WorkloadExtent};
 use std::path::PathBuf;
 
@@ -14,7 +14,6 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The trace, plain or packed (gz, zst, xz, bz2, lz4, tar, zip), or a name that `phelsuma trace get` lists; - is standard
     /// input. Several files are merged by time
-    #[arg(value_parser = trace_file())]
     file: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,

@@ -1,12 +1,14 @@
 //! `phelsuma trace`: block traces by themselves.
 
 mod convert;
+mod curl;
 mod fetch;
 mod generate;
 mod get;
 mod info;
 mod input;
 mod out_file;
+mod place;
 
 use crate::errors::{Failure, Outcome};
 use clap::Subcommand;

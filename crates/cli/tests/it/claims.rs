@@ -401,8 +401,12 @@ value = 2
     let papers = papers("claims-no-traces", claim);
     let of = |folder: &str| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_phelsuma"));
-        let out =
-            command.args(words(&claims("run", &papers, "--json"))).env("PHELSUMA_TRACES", folder).output().unwrap();
+        let out = command
+            .args(words(&claims("run", &papers, "--json")))
+            .env("PHELSUMA_TRACES", folder)
+            .env("XDG_DATA_HOME", "/nonexistent")
+            .output()
+            .unwrap();
         let found: Value = serde_json::from_slice(&out.stdout).unwrap();
         assert_eq!(found["claims"][0]["verdict"], "cannot be run here");
         found["claims"][0]["why"].as_str().unwrap().to_string()
@@ -411,6 +415,9 @@ value = 2
     assert!(why.contains("there is no folder /nonexistent; fetch them with `phelsuma trace get --all`"), "{why}");
     let why = of(papers.to_str().unwrap());
     assert!(why.contains("some.trace: cannot be opened"), "{why}");
+    // Without the variable, the folder that `trace get` fetches into.
+    let why = of("");
+    assert!(why.contains("there is no folder /nonexistent/phelsuma/traces; fetch them"), "{why}");
 }
 
 #[test]

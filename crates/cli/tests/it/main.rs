@@ -22,4 +22,5 @@ mod readme;
 mod search;
 mod serve;
 mod serve_image;
+mod trace_files;
 mod trace_get;

@@ -1,19 +1,25 @@
 //! DiskSim ASCII: whole 512-byte sectors, reads and writes only. Exact to the nanosecond in ps, ns,
 //! ms and s; whole units in us and 100ns, milliseconds with six decimals.
+//!
+//! Times in another unit than nanoseconds have it named in a comment behind the first record, which tells them from other
+//! formats of five columns. DiskSim passes over such a comment, and stops at a line that is nothing else.
 
 use std::fmt::Write;
 
 use super::encoder::Encoder;
+use crate::format::disksim::mark_of;
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::request::{Op, Request};
 
 pub(super) struct DiskSim {
     time: TimeUnit,
+    /// A record was written.
+    begun: bool,
 }
 
 impl DiskSim {
     pub(super) fn new(time: TimeUnit) -> Self {
-        DiskSim { time }
+        DiskSim { time, begun: false }
     }
 }
 
@@ -42,7 +48,11 @@ impl Encoder for DiskSim {
             TimeUnit::Ms => write!(text, "{}.{:06}", time_ns / 1_000_000, time_ns % 1_000_000),
             TimeUnit::S => write!(text, "{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000),
         };
-        let _ = writeln!(text, " {device} {sector} {sectors} {flag}");
+        let _ = write!(text, " {device} {sector} {sectors} {flag}");
+        if !std::mem::replace(&mut self.begun, true) && self.time != TimeUnit::Ns {
+            let _ = write!(text, " {}", mark_of(self.time));
+        }
+        text.push('\n');
         Ok(())
     }
 }

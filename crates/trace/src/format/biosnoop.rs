@@ -8,6 +8,7 @@
 use super::line_parser::LineParser;
 use super::names::Names;
 use super::{Item, TimeUnit, rwbs};
+use crate::noted::{self, Note};
 use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;
 use crate::skipped::SkipReason;
@@ -19,20 +20,32 @@ pub(crate) struct BioSnoop {
     time: TimeUnit,
     sector_bytes: u64,
     disks: Names,
+    /// Requests that the recorder says it lost.
+    lost: u64,
 }
 
 impl BioSnoop {
     pub(crate) fn new(time: TimeUnit, sector_bytes: u64) -> Self {
-        BioSnoop { time, sector_bytes, disks: Names::default() }
+        BioSnoop { time, sector_bytes, disks: Names::default(), lost: 0 }
+    }
+
+    /// With devices numbered as the names of the whole trace are.
+    pub(crate) fn numbered(self, disks: Names) -> Self {
+        BioSnoop { disks, ..self }
     }
 }
 
 impl LineParser for BioSnoop {
+    fn notes(&self) -> Vec<(Note, u64)> {
+        noted::some(&[(Note::Lost, self.lost)])
+    }
+
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
         if line.starts_with(b"TIME(s)") {
             return Ok(Item::Header);
         }
-        if line.starts_with(b"Possibly lost") || line.starts_with(b"lost ") {
+        if let Some(lost) = line.strip_prefix(b"Possibly lost").or_else(|| line.strip_prefix(b"lost ")) {
+            self.lost = self.lost.saturating_add(noted::lost_in(lost));
             return Ok(Item::Skip(SkipReason::RecorderLine));
         }
         let mut words = [&[][..]; WORDS_MAX];

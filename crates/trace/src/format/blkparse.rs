@@ -22,20 +22,35 @@ pub(crate) struct Blkparse {
     event: BlkparseEvent,
     sector_bytes: u64,
     completions: u64,
+    /// The device of the latest request: of its other events nothing need be counted.
+    latest: Option<u32>,
 }
 
 impl Blkparse {
     pub(crate) fn new(time: TimeUnit, event: BlkparseEvent, sector_bytes: u64) -> Self {
-        Blkparse { time, event, sector_bytes, completions: 0 }
+        Blkparse { time, event, sector_bytes, completions: 0, latest: None }
+    }
+
+    /// What goes to the drive may do so once more.
+    fn issued(&self, item: Item) -> Item {
+        if self.event == BlkparseEvent::Issued { item.at(Stage::Issued) } else { item }
     }
 
     /// Another event than the one that stands for the request: of interest where it ends or repeats one.
-    fn other(&self, time_ns: u64, device: u32, action: &[u8], sector: &[u8]) -> Item {
+    fn other(&self, time_ns: u64, device: u32, action: &[u8], letters: &[u8], range: Option<(&[u8], &[u8])>) -> Item {
         let stage = match action {
             b"R" if self.event == BlkparseEvent::Issued => Stage::PutBack,
             b"C" if self.event == BlkparseEvent::Issued => Stage::Completed,
+            b"C" | b"D" | b"Q" if range.is_some() && self.latest != Some(device) => {
+                return Item::end_of(Stage::Other, time_ns, device, (0, 1));
+            }
             _ => return Item::Skip(SkipReason::OtherEvent),
         };
+        let sectors = || range.map_or(Ok(0), |(_, sectors)| number::whole(sectors, "the number of sectors"));
+        if letters.contains(&b'F') && sectors().is_ok_and(|sectors| rwbs::is_flush(letters, sectors)) {
+            return Item::end_of_flush(stage, time_ns, device);
+        }
+        let (sector, _) = range.unwrap_or_default();
         match number::whole(sector, "the sector") {
             Ok(sector) => Item::end_of(stage, time_ns, device, (sector, self.sector_bytes)),
             Err(_) => Item::Skip(SkipReason::OtherEvent),
@@ -45,7 +60,7 @@ impl Blkparse {
 
 impl LineParser for Blkparse {
     fn notes(&self) -> Vec<(Note, u64)> {
-        noted::completions(self.completions)
+        noted::some(&[(Note::Completion, self.completions)])
     }
 
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
@@ -53,6 +68,9 @@ impl LineParser for Blkparse {
         let count = split_blank(line, &mut columns);
         let [device, cpu, sequence, time, pid, action, letters, sector, plus, sectors] = columns;
         let Some((major, minor)) = major_minor(device) else {
+            if is_damaged([cpu, sequence, time, pid]) {
+                return Err(Flaw::Shape("no `major,minor` in front of the columns of an event".to_owned()));
+            }
             return Ok(Item::Skip(SkipReason::RecorderLine));
         };
         number::need_columns(count, 6..=usize::MAX)?;
@@ -63,22 +81,27 @@ impl LineParser for Blkparse {
         let device = linux_device(major, minor)?;
         let has_range = count >= 10 && plus == b"+";
         if action != self.event.letter().as_bytes() {
-            return Ok(match has_range {
-                true => self.other(time_ns, device, action, sector),
-                false => Item::Skip(SkipReason::OtherEvent),
-            });
+            return Ok(self.other(time_ns, device, action, letters, has_range.then_some((sector, sectors))));
         }
         let is_request = rwbs::op_of(letters).is_some();
         self.completions += u64::from(is_request && self.event == BlkparseEvent::Completed);
+        if is_request {
+            self.latest = Some(device);
+        }
         if !has_range || !is_request {
-            return Ok(rwbs::item(time_ns, device, letters, None, self.sector_bytes));
+            return Ok(self.issued(rwbs::item(time_ns, device, letters, None, self.sector_bytes)));
         }
         let sector = number::whole(sector, "the sector")?;
         let sectors = number::whole(sectors, "the number of sectors")?;
         let item = rwbs::item(time_ns, device, letters, Some((sector, sectors)), self.sector_bytes);
-        let issued = self.event == BlkparseEvent::Issued && sectors > 0;
-        Ok(if issued { item.at(Stage::Issued) } else { item })
+        Ok(if sectors > 0 || rwbs::is_flush(letters, sectors) { self.issued(item) } else { item })
     }
+}
+
+/// Whether the columns after the device are those of an event, but for one at the most. blkparse's own lines have words.
+fn is_damaged(columns: [&[u8]; 4]) -> bool {
+    let number = |column: &&[u8]| column.first().is_some_and(u8::is_ascii_digit) && column.last() != Some(&b',');
+    columns.iter().filter(|column| number(column)).count() >= 3
 }
 
 /// The two numbers of `major,minor`.

@@ -161,12 +161,19 @@ pub(crate) struct Blktrace {
     event: BlkparseEvent,
     sector_bytes: u64,
     completions: u64,
+    /// The device of the latest request: of its other events nothing need be counted.
+    latest: Option<u32>,
     first: bool,
 }
 
 impl Blktrace {
     pub(crate) fn new(layout: Layout, event: BlkparseEvent, sector_bytes: u64) -> Self {
-        Blktrace { layout, event, sector_bytes, completions: 0, first: true }
+        Blktrace { layout, event, sector_bytes, completions: 0, latest: None, first: true }
+    }
+
+    /// What goes to the drive may do so once more.
+    fn issued(&self, item: Item) -> Item {
+        if self.event == BlkparseEvent::Issued { item.at(Stage::Issued) } else { item }
     }
 
     fn item(&mut self, fields: &Fields, version: u32) -> Result<Item, String> {
@@ -185,24 +192,30 @@ impl Blktrace {
         }
         let address = (fields.sector, self.sector_bytes);
         if fields.stands_for() != Some(self.event) {
+            let (time_ns, device) = (fields.time_ns, fields.device);
             let stage = match fields.event() {
-                EVENT_REQUEUED => Stage::PutBack,
-                EVENT_COMPLETED => Stage::Completed,
+                EVENT_REQUEUED if self.event == BlkparseEvent::Issued => Stage::PutBack,
+                EVENT_COMPLETED if self.event == BlkparseEvent::Issued => Stage::Completed,
+                EVENT_COMPLETED | EVENT_ISSUED | EVENT_QUEUED
+                    if fields.size_bytes > 0 && self.latest != Some(device) =>
+                {
+                    Stage::Other
+                }
                 _ => return Ok(Item::Skip(SkipReason::OtherEvent)),
             };
-            return Ok(match self.event {
-                BlkparseEvent::Issued => Item::end_of(stage, fields.time_ns, fields.device, address),
-                _ => Item::Skip(SkipReason::OtherEvent),
+            return Ok(match fields.op() {
+                Some(Op::Flush) => Item::end_of_flush(stage, time_ns, device),
+                _ => Item::end_of(stage, time_ns, device, address),
             });
         }
         let Some(op) = fields.op() else { return Ok(Item::Skip(SkipReason::OtherCommand)) };
         self.completions += u64::from(self.event == BlkparseEvent::Completed);
+        self.latest = Some(fields.device);
         if op == Op::Flush {
-            return Ok(Item::in_units(fields.time_ns, fields.device, op, (0, 1), (0, 1)));
+            return Ok(self.issued(Item::in_units(fields.time_ns, fields.device, op, (0, 1), (0, 1))));
         }
         let item = Item::in_units(fields.time_ns, fields.device, op, address, (fields.size_bytes, 1));
-        let issued = self.event == BlkparseEvent::Issued && fields.size_bytes > 0;
-        Ok(if issued { item.at(Stage::Issued) } else { item })
+        Ok(if fields.size_bytes > 0 { self.issued(item) } else { item })
     }
 }
 
@@ -212,7 +225,7 @@ impl RecordParser<V7_BYTES> for Blktrace {
     }
 
     fn notes(&self) -> Vec<(Note, u64)> {
-        noted::completions(self.completions)
+        noted::some(&[(Note::Completion, self.completions)])
     }
 
     fn trailing_bytes(&self, bytes: &[u8; V7_BYTES]) -> u64 {
@@ -226,7 +239,7 @@ impl RecordParser<V8_BYTES> for Blktrace {
     }
 
     fn notes(&self) -> Vec<(Note, u64)> {
-        noted::completions(self.completions)
+        noted::some(&[(Note::Completion, self.completions)])
     }
 
     fn trailing_bytes(&self, bytes: &[u8; V8_BYTES]) -> u64 {

@@ -3,14 +3,15 @@
 //! 1. Beginnings that only one format has: blktrace's magic, HP SRT's, the header lines of our own CSV (after
 //!    comments), fio and SYSTOR '17. And names of events that only one has: xperf's and ftrace's.
 //! 2. VSCSI by the version field of its first records, oracleGeneral by next accesses that are right.
-//! 3. Text formats without a header: the one of which most lines have the shape, at least as many as have not. (After a
+//! 3. A heading that names what a request needs and is none of a format's: what a file says of itself is stronger than
+//!    the shape of its lines. One that names a time, an address or a size twice is an error.
+//! 4. Text formats without a header: the one of which most lines have the shape, at least as many as have not. (After a
 //!    record, a wrong shape is an error anyway.) Ties go to the format that [`CANDIDATES`] lists first.
-//! 4. The same in other dialects (separators, quotes, up to two more columns), where no format fits as it stands.
-//! 5. A heading that names what a request needs.
+//! 5. The same in other dialects (separators, quotes, up to two more columns), where no format fits as it stands.
 //! 6. Five blank-separated columns of numbers are DiskSim, FlashSim or a replayer cut; their files say how to
 //!    distinguish them. `--format` overrules everything here.
 
-use super::columns::{ColumnSpec, suggest};
+use super::columns::{separator_of, settle, split, suggest};
 use super::dialect::Lenient;
 use super::event::BlkparseEvent;
 use super::line_parser::LineParser;
@@ -43,18 +44,19 @@ const CANDIDATES: &[Format] = &[
 
 /// The format of an opened trace.
 pub(crate) fn detect(input: &Input) -> Result<Format, TraceError> {
-    // The last line of a sample that ends inside the file may be cut.
-    let mut text = input.sample.as_slice();
-    if !input.sample_is_all
-        && let Some(end) = memchr::memrchr(b'\n', text)
-    {
-        text = text.get(..end).unwrap_or_default();
-    }
-    by_beginning(&input.sample, text)
+    let text = input.whole_lines();
+    let certain = by_beginning(&input.sample, text)
         .or_else(|| by_records(&input.sample, input.sample_is_all))
+        .or_else(|| by_heading(text, is_foreign));
+    if certain.is_none()
+        && let Some(what) = settle::doubled_heading(text, is_foreign)
+    {
+        return Err(TraceError::file(&input.file, what));
+    }
+    certain
         .or_else(|| by_lines(text, Reading::Strict))
         .or_else(|| by_lines(text, Reading::Lenient))
-        .or_else(|| by_heading(text))
+        .or_else(|| by_heading(text, |_| true))
         .ok_or_else(|| unknown(input, text))
 }
 
@@ -89,11 +91,29 @@ fn by_beginning(sample: &[u8], text: &[u8]) -> Option<Format> {
     is_heading(heading, csv::HEADER).then_some(Format::Csv)
 }
 
-/// A heading that no format has, but which names what a request needs.
-fn by_heading(text: &[u8]) -> Option<Format> {
-    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let heading = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"))?;
-    ColumnSpec::of_heading(heading).map(|_| Format::Columns)
+/// A heading which names what a request needs.
+fn by_heading(text: &[u8], counts: fn(&[u8]) -> bool) -> Option<Format> {
+    let (heading, _) = settle::heading_of(text, None)?;
+    counts(heading).then_some(Format::Columns)
+}
+
+/// Headings of formats, whose files may have them or not.
+const HEADINGS: &[&str] = &[
+    "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+    "ASU,LBA,Size,Opcode,Timestamp",
+    "version,time,op,size,lbn",
+    "device_id,opcode,offset,length,timestamp",
+    "Timestamp,Offset,Size,IOType,VolumeID",
+];
+
+/// Whether a heading is none that a format has, also with a column less or a few more.
+fn is_foreign(heading: &[u8]) -> bool {
+    let columns: Vec<&[u8]> = split(heading, separator_of(heading));
+    !HEADINGS.iter().any(|known| {
+        let known: Vec<&str> = known.split(',').collect();
+        columns.len() + 1 >= known.len()
+            && columns.iter().zip(&known).all(|(column, known)| column.eq_ignore_ascii_case(known.as_bytes()))
+    })
 }
 
 fn by_records(sample: &[u8], is_all: bool) -> Option<Format> {
@@ -162,7 +182,7 @@ fn parser_of(format: Format) -> Option<Box<dyn LineParser>> {
         Format::DiskMon => Box::new(super::diskmon::DiskMon { time, sector_bytes }),
         Format::Blkparse => Box::new(blkparse::Blkparse::new(time, BlkparseEvent::Issued, sector_bytes)),
         Format::BioSnoop => Box::new(biosnoop::BioSnoop::new(time, sector_bytes)),
-        Format::Midas => Box::new(super::midas::Midas { time, block_bytes: sector_bytes }),
+        Format::Midas => Box::new(super::midas::Midas { time, block_bytes: sector_bytes, guessing: true }),
         Format::VscsiCsv => Box::new(super::vscsi_csv::VscsiCsv { time, sector_bytes, radix: 16 }),
         Format::BioTracer => Box::new(super::biotracer::BioTracer { time, sector_bytes }),
         Format::Fiu => Box::new(super::fiu::Fiu { time, sector_bytes }),

@@ -39,29 +39,21 @@ pub(crate) struct Lenient<P> {
     pub(crate) extra_columns: u64,
     /// The format is being guessed, which many more columns than it has speak against.
     guessing: bool,
+    /// The dialect is known, so that nothing else is tried.
+    settled: bool,
 }
 
 impl<P: LineParser> Lenient<P> {
     pub(crate) fn new(parser: P) -> Self {
         let dialect = Dialect::default();
-        Lenient {
-            parser,
-            dialect,
-            is_native: true,
-            named: None,
-            scratch: Vec::new(),
-            extra_columns: 0,
-            guessing: false,
-        }
+        let (scratch, named) = (Vec::new(), None);
+        let (guessing, settled) = (false, false);
+        Lenient { parser, dialect, is_native: true, named, scratch, extra_columns: 0, guessing, settled }
     }
 
-    /// One whose file has this separator between columns.
-    pub(crate) fn separated(parser: P, separator: Option<u8>) -> Self {
-        let native = parser.separator().byte();
-        let mut lenient = Self::new(parser);
-        lenient.dialect.separator = separator.filter(|&separator| separator != native).map(|other| (other, native));
-        lenient.is_native = lenient.dialect == Dialect::default();
-        lenient
+    /// One that takes a line as its parser does, and no other way.
+    pub(crate) fn settled(parser: P) -> Self {
+        Lenient { settled: true, ..Self::new(parser) }
     }
 
     /// One with which a format is guessed.
@@ -69,25 +61,29 @@ impl<P: LineParser> Lenient<P> {
         Lenient { guessing: true, ..Self::new(parser) }
     }
 
-    /// What the file does otherwise than its format, for a person.
+    /// What the file does otherwise than its format, for a person. Quotes change nothing.
     pub(crate) fn remark(&self) -> Option<String> {
-        let Dialect { separator, quoted, .. } = self.dialect;
-        let columns = match separator {
-            Some((b'\t', _)) => Some("columns are separated by tabs".to_owned()),
-            Some((separator, _)) => Some(format!("columns are separated by `{}`", char::from(separator))),
-            None => None,
-        };
-        let quotes = quoted.then(|| "columns are in quotes".to_owned());
-        let all: Vec<String> = columns.into_iter().chain(quotes).collect();
-        (!all.is_empty()).then(|| all.join(", "))
+        match self.dialect.separator? {
+            // What the file names is no guess.
+            (separator, _) if self.named == Some(separator) => None,
+            (separator, native) if separator == native => Some("times have decimal commas".to_owned()),
+            (b'\t', _) => Some("columns are separated by tabs".to_owned()),
+            (separator, _) => Some(format!("columns are separated by `{}`", char::from(separator))),
+        }
     }
 
     /// Reads a line that the format refuses as it stands. `first` says that no record was read before it.
     fn otherwise(&mut self, line: &[u8], refused: Flaw, first: bool) -> Result<Item, Flaw> {
+        if self.settled {
+            return Err(refused);
+        }
         let quoted = line.contains(&b'"');
         let native = self.parser.separator().byte();
         let mut separators = vec![self.dialect.separator];
         if first {
+            if native == b' ' && line.contains(&b',') {
+                separators.push(Some((native, native)));
+            }
             let named = self.named.into_iter();
             let others = SEPARATORS.into_iter().filter(|_| self.named.is_none());
             separators.extend(named.chain(others).filter(|&other| other != native).map(|other| Some((other, native))));
@@ -125,6 +121,7 @@ impl<P: LineParser> Lenient<P> {
     pub(crate) fn parse(&mut self, line: &[u8], first: bool) -> Result<Item, Flaw> {
         if first && let Some(separator) = named_separator(line) {
             self.named = Some(separator);
+            self.parser.blank();
             return Ok(Item::Header);
         }
         let item = if self.is_native {
@@ -141,6 +138,10 @@ impl<P: LineParser> Lenient<P> {
         }
     }
 
+    pub(crate) fn blank(&mut self) {
+        self.parser.blank();
+    }
+
     pub(crate) fn allows_junk(&self) -> bool {
         self.parser.allows_junk()
     }
@@ -151,7 +152,7 @@ impl<P: LineParser> Lenient<P> {
 }
 
 /// The separator in a line such as `sep=;`, which spreadsheets write.
-fn named_separator(line: &[u8]) -> Option<u8> {
+pub(crate) fn named_separator(line: &[u8]) -> Option<u8> {
     match line.strip_prefix(b"sep=").or_else(|| line.strip_prefix(b"SEP="))? {
         // A separator that numbers or names are made of is none.
         [separator] if !separator.is_ascii_alphanumeric() => Some(*separator),
@@ -165,13 +166,18 @@ fn normalise(line: &[u8], dialect: Dialect, native: Separator, out: &mut Vec<u8>
     out.clear();
     let most = dialect.columns.unwrap_or(usize::MAX);
     let (mut inside, mut columns, mut after_separator) = (false, 1, true);
-    for &byte in line {
+    for (at, &byte) in line.iter().enumerate() {
         if dialect.quoted && byte == b'"' {
             inside = !inside;
             continue;
         }
+        if inside && byte == b',' && groups_thousands(line, at) {
+            continue;
+        }
         let byte = match dialect.separator {
             Some((from, to)) if byte == from && !inside => to,
+            // Columns are separated by something else, so this is a decimal comma.
+            Some(_) if byte == b',' && !inside => b'.',
             _ => byte,
         };
         let separates = match native {
@@ -189,6 +195,12 @@ fn normalise(line: &[u8], dialect: Dialect, native: Separator, out: &mut Vec<u8>
         }
     }
     columns.saturating_sub(most)
+}
+
+/// Whether the comma there groups digits by thousands, as in 26,492,928.
+fn groups_thousands(line: &[u8], comma: usize) -> bool {
+    let digit = |at: Option<usize>| at.and_then(|at| line.get(at)).is_some_and(u8::is_ascii_digit);
+    digit(comma.checked_sub(1)) && (1..=3).all(|place| digit(Some(comma + place))) && !digit(Some(comma + 4))
 }
 
 #[cfg(test)]

@@ -7,6 +7,10 @@
 //! file times are these. Converted traces with whole microseconds exist and need the option. The guess rests on the
 //! first 64 KiB. A fraction that turns up later contradicts it and is an error.
 //!
+//! Text behind `#` in a record's line is a comment, as DiskSim passes over what follows the flag. A line that is nothing but
+//! a comment would stop it. What we write in another unit than nanoseconds names
+//! the format and the unit so, in the first record.
+//!
 //! FlashSim `_4k` and replayer cuts have the same five columns; [`super::flashsim`] and [`super::replayer`] say how to
 //! distinguish them.
 
@@ -17,7 +21,7 @@ use crate::number::{self, Flaw, split_blank};
 use crate::request::Op;
 
 /// Windows file times of the years 1980 to 2139, in units of 100 ns.
-const FILE_TIMES: std::ops::Range<u64> = 119_600_064_000_000_000..170_000_000_000_000_000;
+pub(crate) const FILE_TIMES: std::ops::Range<u64> = 119_600_064_000_000_000..170_000_000_000_000_000;
 
 /// Five columns of numbers; the three formats differ in units only.
 pub(crate) struct FiveColumns {
@@ -49,7 +53,13 @@ impl LineParser for FiveColumns {
 
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
         let mut columns = [&[][..]; 5];
-        number::need_columns(split_blank(line, &mut columns), 5..=5)?;
+        let count = split_blank(line, &mut columns);
+        if count > 5
+            && let Some(record) = without_comment(line)
+        {
+            return self.parse(record);
+        }
+        number::need_columns(count, 5..=5)?;
         let [time, device, address, size, flag] = columns;
         let time_ns = number::time(time, self.time.tick(), "the time")?;
         if self.guessed_from_whole_times && time.contains(&b'.') {
@@ -70,6 +80,23 @@ impl LineParser for FiveColumns {
     }
 }
 
+/// What precedes a comment behind a record.
+fn without_comment(line: &[u8]) -> Option<&[u8]> {
+    let (record, _) = line.split_at_checked(memchr::memmem::find(line, b" #")?)?;
+    Some(record)
+}
+
+/// The comment that names the format and the unit of times.
+pub(crate) fn mark_of(unit: TimeUnit) -> String {
+    format!("# disksim, {unit}")
+}
+
+/// The unit that the first record's comment names.
+pub(crate) fn marked_unit(sample: &[u8]) -> Option<TimeUnit> {
+    let first = sample.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty())?.trim_ascii();
+    TimeUnit::ALL.into_iter().find(|unit| first.ends_with(mark_of(*unit).as_bytes()))
+}
+
 /// The unit that the times of a sample speak for.
 pub(crate) fn time_unit_of(sample: &[u8]) -> TimeUnit {
     if has_fractional_time(sample) {
@@ -88,6 +115,6 @@ pub(crate) fn time_unit_of(sample: &[u8]) -> TimeUnit {
 pub(crate) fn has_fractional_time(sample: &[u8]) -> bool {
     sample.split(|&byte| byte == b'\n').any(|line| {
         let mut columns = [&[][..]; 5];
-        split_blank(line.trim_ascii(), &mut columns) == 5 && columns[0].contains(&b'.')
+        split_blank(line.trim_ascii(), &mut columns) == 5 && columns[0].iter().any(|byte| matches!(byte, b'.' | b','))
     })
 }

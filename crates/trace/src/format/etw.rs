@@ -23,12 +23,45 @@ const COLUMNS_MAX: usize = 32;
 #[derive(Clone, Copy)]
 struct Places {
     time: usize,
+    /// `Process Name ( PID)`, which may hold commas.
+    process: usize,
     disk: usize,
     range: Option<(usize, usize)>,
 }
 
-const RANGED: Places = Places { time: 1, disk: 8, range: Some((5, 6)) };
-const FLUSH: Places = Places { time: 1, disk: 6, range: None };
+impl Places {
+    fn last(self) -> usize {
+        self.range.map_or(self.disk, |(_, size)| size.max(self.disk)).max(self.time)
+    }
+
+    /// The same in a line where the name of the process holds commas, so that the columns behind it are further on.
+    fn behind_name(self, columns: &[&[u8]]) -> Self {
+        let name = columns.get(self.process..).unwrap_or_default();
+        // Names of files at the line's end may look the same.
+        let most = columns.len().saturating_sub(self.last() + 1);
+        let name = name.get(..=most).unwrap_or_default();
+        let more = name.iter().rposition(|column| ends_name(column)).unwrap_or(0);
+        let moved = |place: usize| if place > self.process { place + more } else { place };
+        Places {
+            time: moved(self.time),
+            process: self.process,
+            disk: moved(self.disk),
+            range: self.range.map(|(offset, size)| (moved(offset), moved(size))),
+        }
+    }
+}
+
+/// Whether a column ends as the name of a process does: `( 4)`.
+fn ends_name(column: &[u8]) -> bool {
+    let Some(pid) = column.strip_suffix(b")") else { return false };
+    let digits = pid.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let front = pid.get(..pid.len() - digits).unwrap_or_default();
+    let front = front.strip_suffix(b"-").unwrap_or(front).trim_ascii_end();
+    digits > 0 && front.ends_with(b"(")
+}
+
+const RANGED: Places = Places { time: 1, process: 2, disk: 8, range: Some((5, 6)) };
+const FLUSH: Places = Places { time: 1, process: 2, disk: 6, range: None };
 
 pub(crate) struct Etw {
     time: TimeUnit,
@@ -81,8 +114,8 @@ impl LineParser for Etw {
             *places = named(columns, *places);
             return Ok(Item::Header);
         }
-        let last = places.range.map_or(places.disk, |(_, size)| size.max(places.disk)).max(places.time);
-        number::need_columns(count, last + 1..=usize::MAX)?;
+        let places = places.behind_name(columns);
+        number::need_columns(count, places.last() + 1..=usize::MAX)?;
         let time_ns = number::time(column(places.time), time.tick(), "the time")?;
         let device = number::device(column(places.disk), "the disk")?;
         let Some((offset, size)) = places.range else {
@@ -105,6 +138,7 @@ fn named(columns: &[&[u8]], usual: Places) -> Places {
     };
     Places {
         time: place(b"TimeStamp", usual.time),
+        process: place(b"Process Name ( PID)", usual.process),
         disk: place(b"DiskNum", usual.disk),
         range: usual.range.map(|(offset, size)| (place(b"ByteOffset", offset), place(b"IOSize", size))),
     }

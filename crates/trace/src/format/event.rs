@@ -3,6 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hashbrown::{HashMap, HashSet};
+
+/// So many devices are looked at.
+const DEVICES_MAX: usize = 1 << 16;
+
 /// Which event of blkparse, blktrace or ftrace stands for the request; in order, that which does so most closely first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BlkparseEvent {
@@ -42,6 +47,44 @@ impl Seen {
     /// The event that stands for a request most closely; none if there was none.
     pub(crate) fn best(&self) -> Option<BlkparseEvent> {
         BlkparseEvent::ALL.into_iter().zip(self.0).find(|(_, seen)| *seen).map(|(event, _)| event)
+    }
+}
+
+/// What there is of each device: requests, or other events alone.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    with_requests: HashSet<u32>,
+    /// Of devices that had no request by then, how many other events.
+    others: HashMap<u32, u64>,
+    /// The latest device with a request.
+    last: Option<u32>,
+}
+
+impl Events {
+    /// A request of a device.
+    pub(crate) fn request(&mut self, device: u32) {
+        if self.last != Some(device) {
+            self.last = Some(device);
+            if self.with_requests.len() < DEVICES_MAX {
+                self.with_requests.insert(device);
+            }
+        }
+    }
+
+    /// Another event of a device.
+    pub(crate) fn other(&mut self, device: u32) {
+        if self.last == Some(device) || self.with_requests.contains(&device) {
+            return;
+        }
+        if self.others.len() < DEVICES_MAX || self.others.contains_key(&device) {
+            *self.others.entry(device).or_insert(0) += 1;
+        }
+    }
+
+    /// How many devices have no request, and how many events they have.
+    pub(crate) fn without_requests(&self) -> (u64, u64) {
+        let without = self.others.iter().filter(|(device, _)| !self.with_requests.contains(*device));
+        without.fold((0, 0), |(devices, events), (_, count)| (devices + 1, events + count))
     }
 }
 

@@ -39,6 +39,11 @@ impl Fio {
         Fio { time, version, header_seen: false, files: Names::default(), clock_ns: 0 }
     }
 
+    /// With devices numbered as the names of the whole trace are.
+    pub(crate) fn numbered(self, files: Names) -> Self {
+        Fio { files, ..self }
+    }
+
     fn device(&mut self, name: &[u8]) -> Result<u32, Flaw> {
         self.files.device(name, "files")
     }

@@ -75,20 +75,20 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The first word of digits that ends in a colon is the time, the next word is the event. Names of
-    /// tasks in front of them may hold blanks and colons.
+    /// The first word of digits that ends in a colon, and precedes another word that ends in one, is the time. That
+    /// other word is the event. Names of tasks in front of them may hold blanks and colons.
     fn of(line: &'a [u8]) -> Option<Self> {
         let mut rest = line;
         while !rest.is_empty() {
             let (word, after) = first_word(rest);
             if let Some(time) = word.strip_suffix(b":")
                 && is_time(time)
+                && let (event, fields) = first_word(after)
+                && let Some(event) = event.strip_suffix(b":")
             {
-                let (event, rest) = first_word(after);
-                let event = event.strip_suffix(b":")?;
                 // perf names the system, too.
                 let event = memchr::memrchr(b':', event).map_or(event, |at| event.get(at + 1..).unwrap_or_default());
-                return Some(Line { time, event, rest: rest.trim_ascii() });
+                return Some(Line { time, event, rest: fields.trim_ascii() });
             }
             rest = after;
         }
@@ -113,6 +113,11 @@ pub(crate) struct Ftrace {
     sector_bytes: u64,
     disks: Names,
     completions: u64,
+    /// Events that the recorder says it lost.
+    lost: u64,
+    /// A block of an NVMe drive has the size that is usual, as nothing says otherwise.
+    assumes_blocks: bool,
+    in_assumed_blocks: u64,
 }
 
 /// What a block event says.
@@ -125,7 +130,21 @@ struct BlockEvent<'a> {
 
 impl Ftrace {
     pub(crate) fn new(time: TimeUnit, kind: Kind, sector_bytes: u64) -> Self {
-        Ftrace { time, kind, sector_bytes, disks: Names::default(), completions: 0 }
+        Ftrace {
+            time,
+            kind,
+            sector_bytes,
+            disks: Names::default(),
+            completions: 0,
+            lost: 0,
+            assumes_blocks: true,
+            in_assumed_blocks: 0,
+        }
+    }
+
+    /// With disks numbered as the names of the whole trace are, and what is known of the size of their blocks.
+    pub(crate) fn numbered(self, disks: Names, assumes_blocks: bool) -> Self {
+        Ftrace { disks, assumes_blocks, ..self }
     }
 
     /// Another event than the one that stands for the request: of interest where it ends or repeats one.
@@ -136,6 +155,9 @@ impl Ftrace {
             _ => return Item::Skip(SkipReason::OtherEvent),
         };
         match (number::time(line.time, self.time.tick(), "the time"), block_event(line.rest)) {
+            (Ok(time_ns), Ok(BlockEvent { device, letters, sectors, .. })) if rwbs::is_flush(letters, sectors) => {
+                Item::end_of_flush(stage, time_ns, device)
+            }
             (Ok(time_ns), Ok(BlockEvent { device, sector, .. })) => {
                 Item::end_of(stage, time_ns, device, (sector, self.sector_bytes))
             }
@@ -147,9 +169,9 @@ impl Ftrace {
         let BlockEvent { device, letters, sector, sectors } = block_event(rest)?;
         let op = rwbs::op_of(letters);
         self.completions += u64::from(op.is_some() && self.kind.event == BlkparseEvent::Completed);
-        let moves = op.is_some_and(|op| op != Op::Flush) && sectors > 0;
         let item = rwbs::item(time_ns, device, letters, Some((sector, sectors)), self.sector_bytes);
-        Ok(if self.kind.event == BlkparseEvent::Issued && moves { item.at(Stage::Issued) } else { item })
+        let repeats = sectors > 0 || rwbs::is_flush(letters, sectors);
+        Ok(if self.kind.event == BlkparseEvent::Issued && repeats { item.at(Stage::Issued) } else { item })
     }
 
     fn nvme(&mut self, time_ns: u64, rest: &[u8]) -> Result<Item, Flaw> {
@@ -178,6 +200,7 @@ impl Ftrace {
         }
         let field = |name: &[u8], what| number::whole(value_of(fields, name).unwrap_or_default(), what);
         let block = field(b"slba=", "the logical block (slba)")?;
+        self.in_assumed_blocks += u64::from(self.assumes_blocks);
         // The command counts from 0.
         let blocks = field(b"len=", "the number of blocks (len)")?.saturating_add(1);
         Ok(Item::in_units(time_ns, device, op, (block, self.sector_bytes), (blocks, self.sector_bytes)))
@@ -186,7 +209,11 @@ impl Ftrace {
 
 impl LineParser for Ftrace {
     fn notes(&self) -> Vec<(Note, u64)> {
-        noted::completions(self.completions)
+        noted::some(&[
+            (Note::Completion, self.completions),
+            (Note::BlocksAssumed, self.in_assumed_blocks),
+            (Note::Lost, self.lost),
+        ])
     }
 
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
@@ -194,6 +221,7 @@ impl LineParser for Ftrace {
             return Ok(Item::Skip(SkipReason::Comment));
         }
         if is_recorders(line) {
+            self.lost = self.lost.saturating_add(lost(line));
             return Ok(Item::Skip(SkipReason::RecorderLine));
         }
         let Some(line) = Line::of(line) else {
@@ -214,6 +242,16 @@ impl LineParser for Ftrace {
 /// Lines of ftrace's and trace-cmd's own: events that were lost, and the number of CPUs.
 fn is_recorders(line: &[u8]) -> bool {
     line.starts_with(b"CPU:") || line.starts_with(b"cpus=") || line.starts_with(b"version =")
+}
+
+/// How many events such a line says were lost.
+fn lost(line: &[u8]) -> u64 {
+    match split_at(line, b"[") {
+        Some((_, what)) if split_at(what, b"LOST").or_else(|| split_at(what, b"DROPPED")).is_some() => {
+            noted::lost_in(what)
+        }
+        _ => 0,
+    }
 }
 
 /// `maj,min RWBS [bytes] [(command)] sector + sectors …`.
@@ -253,7 +291,7 @@ fn value_of<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     after.get(..end)
 }
 
-/// How many lines of a text hold an event that may stand for requests, with its fields.
+/// Whether a line of a text holds an event that may stand for requests, with its fields.
 pub(crate) fn looks_like(text: &[u8]) -> bool {
     text.split(|&byte| byte == b'\n').filter_map(Line::of).any(|line| KINDS.iter().any(|(name, _)| line.event == *name))
 }

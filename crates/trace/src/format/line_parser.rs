@@ -18,6 +18,9 @@ pub(crate) trait LineParser: Send {
         true
     }
 
+    /// A blank line, or one that names the separator.
+    fn blank(&mut self) {}
+
     /// What separates columns.
     fn separator(&self) -> Separator {
         Separator::Blank
@@ -32,6 +35,10 @@ pub(crate) trait LineParser: Send {
 impl LineParser for Box<dyn LineParser> {
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
         (**self).parse(line)
+    }
+
+    fn notes(&self) -> Vec<(Note, u64)> {
+        (**self).notes()
     }
 
     fn allows_junk(&self) -> bool {

@@ -14,6 +14,8 @@ pub(crate) const BLOCK_BYTES: u64 = 4096;
 pub(crate) struct Midas {
     pub(crate) time: TimeUnit,
     pub(crate) block_bytes: u64,
+    /// The format is being guessed, which a type that is not used speaks against.
+    pub(crate) guessing: bool,
 }
 
 impl LineParser for Midas {
@@ -24,7 +26,7 @@ impl LineParser for Midas {
         let op = match kind {
             b"0" => Some(Op::Read),
             b"1" => Some(Op::Write),
-            b"2" => None,
+            b"2" if !self.guessing => None,
             b"3" => Some(Op::Trim),
             _ => return Err(Flaw::Shape(format!("the type is {} where 0, 1 or 3 belongs", excerpt(kind)))),
         };

@@ -15,7 +15,7 @@ use crate::number::Tick;
 pub(crate) mod binary;
 pub(crate) mod detect;
 pub(crate) mod dialect;
-mod event;
+pub(crate) mod event;
 pub(crate) mod line_parser;
 pub(crate) mod names;
 pub(crate) mod requeues;
@@ -245,12 +245,23 @@ impl Format {
         }
     }
 
-    /// Whether files of the format are known with times in several units.
-    pub(crate) fn has_units_to_choose(self) -> bool {
-        matches!(self, Format::DiskSim | Format::FlashSim | Format::Replayer)
+    /// Whether nothing in a file says that it is of the format but for numbers in the right places.
+    pub(crate) fn is_bare(self) -> bool {
+        matches!(
+            self,
+            Format::DiskSim
+                | Format::FlashSim
+                | Format::Replayer
+                | Format::Midas
+                | Format::Tencent
+                | Format::Spc
+                | Format::Msr
+                | Format::Alibaba
+                | Format::VscsiCsv
+        )
     }
 
-    /// Whether an option does not change the unit.
+    /// Whether records state the unit, so that an option has nothing to change.
     pub(crate) fn fixes_time_unit(self) -> bool {
         matches!(self, Format::HpSrt | Format::Blktrace)
     }

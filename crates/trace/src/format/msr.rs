@@ -3,39 +3,36 @@
 //! Timestamps are Windows file time (100 ns since 1601), offsets and sizes bytes. The last column may be missing.
 //!
 //! Disks of different hosts are different devices. The device is the disk number plus 65,536 times the host's index in
-//! order of appearance. Hence it is the plain disk number in the usual file of one host.
+//! order of appearance in all files. Hence it is the plain disk number in the usual file of one host.
 
 use super::line_parser::{LineParser, Separator};
+use super::names::Names;
 use super::{Item, TimeUnit};
 use crate::format::diskmon::read_or_write;
 use crate::number::{self, Flaw, split_comma};
 
-const HOSTS_MAX: usize = 1024;
-const HOST_NAME_BYTES_MAX: usize = 256;
+const HOSTS_MAX: u32 = 1024;
 
 pub(crate) struct Msr {
     time: TimeUnit,
-    hosts: Vec<Box<[u8]>>,
+    hosts: Names,
 }
 
 impl Msr {
     pub(crate) fn new(time: TimeUnit) -> Self {
-        Msr { time, hosts: Vec::new() }
+        Msr { time, hosts: Names::default() }
+    }
+
+    /// With devices numbered as the names of the whole trace are.
+    pub(crate) fn numbered(self, hosts: Names) -> Self {
+        Msr { hosts, ..self }
     }
 
     fn host(&mut self, name: &[u8]) -> Result<u32, Flaw> {
-        let index = match self.hosts.iter().position(|known| **known == *name) {
-            Some(index) => index,
-            None if self.hosts.len() < HOSTS_MAX && name.len() <= HOST_NAME_BYTES_MAX => {
-                self.hosts.push(name.into());
-                self.hosts.len() - 1
-            }
-            None => {
-                let what = format!("over {HOSTS_MAX} host names, or one over {HOST_NAME_BYTES_MAX} bytes");
-                return Err(Flaw::Value(what));
-            }
-        };
-        Ok((index as u32) << 16)
+        match self.hosts.device(name, "host names")? {
+            index if index < HOSTS_MAX => Ok(index << 16),
+            _ => Err(Flaw::Value(format!("over {HOSTS_MAX} host names"))),
+        }
     }
 }
 

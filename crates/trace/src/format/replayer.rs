@@ -3,10 +3,11 @@
 //! Milliseconds; type 1 is a read.
 //!
 //! Five columns are taken for this format on two conditions. Times have a fraction, and every address and every size in
-//! the sample is a multiple of 512. No DiskSim trace has only multiples of 256 KiB at multiples of 256 KiB.
+//! the sample is a multiple of 512. A DiskSim trace of multiples of 256 KiB alone, at such addresses, looks the same but
+//! for the comment that we write in it.
 
 use super::TimeUnit;
-use super::disksim::{FiveColumns, has_fractional_time};
+use super::disksim::{FiveColumns, has_fractional_time, marked_unit};
 use crate::number::{split_blank, whole};
 
 pub(crate) fn parser(time: TimeUnit) -> FiveColumns {
@@ -28,7 +29,7 @@ pub(crate) fn looks_like(sample: &[u8]) -> bool {
         }
         records += u32::from(size > 0);
     }
-    records > 0 && has_fractional_time(sample)
+    records > 0 && has_fractional_time(sample) && marked_unit(sample).is_none()
 }
 
 #[cfg(test)]

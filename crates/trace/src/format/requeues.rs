@@ -12,6 +12,7 @@
 use crate::TraceError;
 use crate::noted::{Note, Noted, Records};
 use crate::record::{Record, Stage};
+use crate::request::Op;
 use crate::skipped::SkipReason;
 
 /// Each request once, and none of what became of it.
@@ -34,16 +35,26 @@ impl Records for OnceEach {
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
         loop {
             let Some(record) = self.source.next_record(noted)? else { return Ok(None) };
-            let key = (record.device, record.offset_bytes);
+            let key = (record.device, if record.op == Op::Flush { OF_FLUSH } else { record.offset_bytes });
             let reason = match record.stage {
                 Stage::Issued if self.requeues.issued(key) => SkipReason::Requeued,
-                Stage::Whole | Stage::Issued => return Ok(Some(record)),
+                Stage::Whole | Stage::Issued => {
+                    noted.events.request(record.device);
+                    return Ok(Some(record));
+                }
+                Stage::Other => {
+                    noted.events.other(record.device);
+                    SkipReason::OtherEvent
+                }
                 Stage::PutBack => {
                     self.requeues.put_back(key);
                     SkipReason::OtherEvent
                 }
                 Stage::Completed => {
                     self.requeues.completed(key);
+                    if record.op != Op::Flush {
+                        noted.events.other(record.device);
+                    }
                     SkipReason::OtherEvent
                 }
             };
@@ -54,6 +65,9 @@ impl Records for OnceEach {
 
 /// A request's device and first byte.
 type Key = (u32, u64);
+
+/// What flushes have for a first byte. Linux issues one flush of a device at a time.
+const OF_FLUSH: u64 = u64::MAX;
 
 const SLOT_BITS: u32 = 12;
 

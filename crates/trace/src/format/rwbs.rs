@@ -35,14 +35,21 @@ pub(crate) fn op_of(rwbs: &[u8]) -> Option<Op> {
     }
 }
 
+/// Whether the letters and the number of sectors, 0 where the line has none, are those of a flush.
+pub(crate) fn is_flush(rwbs: &[u8], sectors: u64) -> bool {
+    match op_of(rwbs) {
+        Some(Op::Flush) => true,
+        op => op.is_some() && sectors == 0 && !rwbs.starts_with(b"Z") && rwbs.contains(&b'F'),
+    }
+}
+
 /// The request of these letters; `range` is the first sector and how many, where the line has them.
 pub(crate) fn item(time_ns: u64, device: u32, rwbs: &[u8], range: Option<(u64, u64)>, sector_bytes: u64) -> Item {
     let flush = Item::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1));
     let empty = range.is_none_or(|(_, sectors)| sectors == 0);
     let zoned = rwbs.starts_with(b"Z");
     match (op_of(rwbs), range) {
-        (Some(Op::Flush), _) => flush,
-        (Some(_), _) if empty && !zoned && rwbs.contains(&b'F') => flush,
+        _ if is_flush(rwbs, range.map_or(0, |(_, sectors)| sectors)) => flush,
         (Some(_), _) if empty && zoned => Item::Skip(SkipReason::OtherCommand),
         (Some(op), Some((sector, sectors))) => {
             Item::in_units(time_ns, device, op, (sector, sector_bytes), (sectors, sector_bytes))

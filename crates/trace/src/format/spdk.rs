@@ -28,6 +28,11 @@ impl Spdk {
     pub(crate) fn new(time: TimeUnit, block_bytes: u64) -> Self {
         Spdk { time, block_bytes, owners: Names::default() }
     }
+
+    /// With devices numbered as the names of the whole trace are.
+    pub(crate) fn numbered(self, owners: Names) -> Self {
+        Spdk { owners, ..self }
+    }
 }
 
 impl LineParser for Spdk {

@@ -16,6 +16,7 @@ use crate::lines::{LINE_BYTES_MAX, Lines, NextLine};
 use crate::noted::{Note, Noted};
 use crate::number::Flaw;
 use crate::skipped::SkipReason;
+use crate::unicode::UTF8_MARK;
 
 /// How many lines of junk may precede the first record.
 pub(crate) const JUNK_LINES_MAX: u64 = 64;
@@ -27,7 +28,8 @@ pub(crate) struct TextRecords<P> {
     file: Arc<str>,
     format: Format,
     record_seen: bool,
-    first_junk: Option<(u64, String)>,
+    /// The first line that is no record; a heading only if there is nothing else.
+    first_junk: Option<FirstJunk>,
     junk_lines: u64,
     heading: Option<Box<[u8]>>,
 }
@@ -57,10 +59,15 @@ impl<P: LineParser> TextRecords<P> {
             return Err(TraceError::line(&self.file, number, what));
         }
         self.junk_lines += 1;
-        let first = self.first_junk.get_or_insert((number, what));
-        if self.junk_lines > JUNK_LINES_MAX {
-            let what = format!("no {} record in the first {JUNK_LINES_MAX} lines: {}", self.format, first.1);
-            return Err(TraceError::line(&self.file, first.0, what));
+        let is_heading = matches!(odd, Odd::Heading(_));
+        if self.first_junk.as_ref().is_none_or(|first| first.is_heading && !is_heading) {
+            self.first_junk = Some(FirstJunk { number, what: what.clone(), is_heading });
+        }
+        if self.junk_lines > JUNK_LINES_MAX
+            && let Some(first) = &self.first_junk
+        {
+            let what = format!("no {} record in the first {JUNK_LINES_MAX} lines: {}", self.format, first.what);
+            return Err(TraceError::line(&self.file, first.number, what));
         }
         match odd {
             Odd::Heading(text) => {
@@ -69,7 +76,7 @@ impl<P: LineParser> TextRecords<P> {
             }
             _ => {
                 noted.skip(SkipReason::JunkBeforeFirst);
-                noted.remark(&self.file, &format!("line {number} is left out: {}", first.1));
+                noted.remark(&self.file, &format!("line {number} is left out: {what}"));
             }
         }
         Ok(())
@@ -81,6 +88,12 @@ impl<P: LineParser> TextRecords<P> {
             noted.extra_columns += std::mem::take(&mut self.parser.extra_columns);
         }
     }
+}
+
+struct FirstJunk {
+    number: u64,
+    what: String,
+    is_heading: bool,
 }
 
 /// A line that is no record.
@@ -117,10 +130,17 @@ impl<P: LineParser> Records for TextRecords<P> {
                 Ok(NextLine::Line(line)) => {
                     let line = line.trim_ascii();
                     if line.is_empty() {
+                        self.parser.blank();
                         noted.skip(SkipReason::BlankLine);
                         continue;
                     }
-                    self.parser.parse(line, !self.record_seen).map_err(|flaw| match flaw {
+                    let parsed = self.parser.parse(line, !self.record_seen);
+                    let parsed = match (parsed, line.strip_prefix(UTF8_MARK)) {
+                        // Files were joined.
+                        (Err(_), Some(line)) => self.parser.parse(line, !self.record_seen),
+                        (parsed, _) => parsed,
+                    };
+                    parsed.map_err(|flaw| match flaw {
                         // A shape says little without the line.
                         Flaw::Shape(what) => (Some(Odd::of(line)), format!("`{}`: {what}", excerpt(line))),
                         Flaw::Value(what) => (None, what),
@@ -132,7 +152,7 @@ impl<P: LineParser> Records for TextRecords<P> {
                 }
                 Ok(NextLine::End) => {
                     return match self.first_junk.take() {
-                        Some((number, what)) if !self.record_seen => {
+                        Some(FirstJunk { number, what, .. }) if !self.record_seen => {
                             let what = format!("no {} record in the file: {what}", self.format);
                             Err(TraceError::line(&self.file, number, what))
                         }

@@ -46,6 +46,10 @@ impl LineParser for VscsiCsv {
     fn separator(&self) -> Separator {
         Separator::Comma
     }
+
+    fn columns(&self) -> Option<usize> {
+        Some(5)
+    }
 }
 
 /// A SCSI operation code; codes are of one byte.
@@ -60,7 +64,7 @@ pub(crate) fn radix_of(sample: &[u8]) -> u32 {
     let (mut hexadecimal, mut decimal) = (0, 0);
     for line in sample.split(|&byte| byte == b'\n') {
         let mut columns = [&[][..]; 5];
-        if split_comma(line, &mut columns) != 5 || !matches!(columns[0], b"1" | b"2") {
+        if split_comma(line, &mut columns) < 5 || !matches!(columns[0], b"1" | b"2") {
             continue;
         }
         let op = columns[2];

@@ -19,6 +19,14 @@ pub(super) fn is_of_macos(name: &str) -> bool {
     name.starts_with("__MACOSX/") || last.starts_with("._") || last == ".DS_Store"
 }
 
+/// What people write for people beside a trace.
+fn is_of_people(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let begins = ["readme", "license", "licence", "copying", "copyright", "changelog", "notice", "authors", "citation"];
+    let ends = [".md", ".rst", ".pdf", ".html", ".bib", ".py", ".sh"];
+    begins.iter().any(|begin| last.starts_with(begin)) || ends.iter().any(|end| last.ends_with(end))
+}
+
 /// Names, of which enough are known once there is one more than is shown.
 #[derive(Debug, Default)]
 pub(super) struct Names(Vec<Arc<str>>);
@@ -36,7 +44,13 @@ impl Names {
         self.0.len() > NAMED_MAX
     }
 
-    /// The error of an archive that holds these; `commands` read the first of them.
+    /// The first that may be a trace.
+    pub(super) fn likeliest(&self) -> String {
+        let found = self.0.iter().find(|name| !is_of_people(name)).or(self.0.first());
+        found.map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// The error of an archive that holds these; `commands` read one of them.
     pub(super) fn too_many(&self, archive: &str, commands: &str) -> std::io::Error {
         let mut shown: Vec<&str> = self.0.iter().take(NAMED_MAX).map(|name| &**name).collect();
         if self.are_enough() {

@@ -191,8 +191,8 @@ impl<R: Read, W: Borrow<Way>> Archive<R, W> {
             }
             names.add(Arc::clone(&next.name));
         }
-        let first = self.way.borrow().then(Step::Tar(file.name.to_string()));
-        Ok(Some(names.too_many("tar", &first.commands())))
+        let one = self.way.borrow().then(Step::Tar(names.likeliest()));
+        Ok(Some(names.too_many("tar", &one.commands())))
     }
 
     /// What fills the last record: the streams around the archive are sound to their end.

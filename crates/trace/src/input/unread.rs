@@ -23,7 +23,7 @@ const UNREAD: [(&[u8], &str, &str); 10] = [
 pub(super) fn refusal(head: &[u8], way: &Way) -> Option<io::Error> {
     if is_zip(head) {
         if cfg!(not(feature = "archives")) {
-            return Some(not_built_but("zip", &way.then(Step::Member("unzip -p", "MEMBER".into()))));
+            return Some(not_built_but("zip", &way.then(Step::Zip("MEMBER".into()))));
         }
         return Some(refused(
             "the zip archive comes through a pipe or out of another file, and its directory is at its end; \

@@ -7,8 +7,11 @@ pub(super) enum Step {
     Filter(&'static str),
     /// A member of a tar archive.
     Tar(String),
-    /// A member of another archive, and the command that prints it: `unzip -p`.
-    Member(&'static str, String),
+    /// A member of a zip archive that unzip reads.
+    Zip(String),
+    /// A member of one that 7z alone reads.
+    #[cfg(feature = "archives")]
+    SevenZip(String),
 }
 
 /// A file, and the layers that were taken off so far.
@@ -21,7 +24,9 @@ pub(super) struct Way {
 impl Way {
     /// From a file. `F` stands for one whose name is not known.
     pub(super) fn from(path: Option<&str>) -> Self {
-        Way { file: path.map_or_else(|| "F".into(), quoted), steps: Vec::new() }
+        // A name that begins with a dash is an option.
+        let file = |path: &str| quoted(&if path.starts_with('-') { format!("./{path}") } else { path.to_owned() });
+        Way { file: path.map_or_else(|| "F".into(), file), steps: Vec::new() }
     }
 
     /// How many layers are off.
@@ -52,8 +57,13 @@ impl Way {
             match step {
                 Step::Filter(filter) if at == 0 => format!("{filter} {from} | "),
                 Step::Filter(filter) => format!("{filter} | "),
-                Step::Tar(member) => format!("tar -xOf {from} {} | ", quoted(member)),
-                Step::Member(print, member) => format!("{print} {from} {} | ", quoted(member)),
+                Step::Tar(member) => format!("tar -xOf {from} {}{} | ", options_end(member), quoted(member)),
+                Step::Zip(member) => format!("unzip -p {from} {} | ", quoted(&as_pattern(member))),
+                #[cfg(feature = "archives")]
+                Step::SevenZip(member) => {
+                    let plainly = if member.contains(['*', '?']) { " -spd" } else { "" };
+                    format!("7z x -so{plainly} {from} {}{} | ", options_end(member), quoted(member))
+                }
             }
         };
         let commands: String = steps.iter().enumerate().map(command).collect();
@@ -64,9 +74,26 @@ impl Way {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_alphanumeric() || "._/+-,:@=%".contains(char);
-    // A name that begins with a dash is an option.
-    let word = if word.starts_with('-') { format!("./{word}") } else { word.to_string() };
-    if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    let is_plain = !word.is_empty() && word.chars().all(plain);
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// What tells a member's name from an option.
+fn options_end(member: &str) -> &'static str {
+    if member.starts_with('-') { "-- " } else { "" }
+}
+
+/// A pattern of unzip's that this name alone fits. One that begins with a dash would be an option.
+fn as_pattern(member: &str) -> String {
+    let mut pattern = String::new();
+    for (at, char) in member.chars().enumerate() {
+        match char {
+            '-' if at == 0 => pattern.push_str("[-]"),
+            '*' | '?' | '[' | ']' | '\\' => pattern.extend(['\\', char]),
+            _ => pattern.push(char),
+        }
+    }
+    pattern
 }
 
 #[cfg(test)]
@@ -75,13 +102,23 @@ mod tests {
 
     #[test]
     fn names_are_quoted_where_a_shell_takes_them_apart() {
-        let commands =
-            |path: &str, member: &str| Way::from(Some(path)).then(Step::Member("unzip -p", member.into())).commands();
+        let commands = |path: &str, member: &str| Way::from(Some(path)).then(Step::Zip(member.into())).commands();
         assert_eq!(
             commands("it's.zip", "a b.csv"),
             r"`unzip -p 'it'\''s.zip' 'a b.csv' | phelsuma trace convert - OUT.csv.zst --to csv`"
         );
         assert!(commands("-a.zip", "été.csv").starts_with("`unzip -p ./-a.zip été.csv | "));
+    }
+
+    #[test]
+    fn a_member_is_named_so_that_no_command_takes_it_for_a_pattern_or_an_option() {
+        let zip = |member: &str| Way::from(None).then(Step::Zip(member.into())).commands();
+        assert!(zip("x[1].txt").starts_with(r"`unzip -p F 'x\[1\].txt' | "), "{}", zip("x[1].txt"));
+        assert!(zip("a*b?").starts_with(r"`unzip -p F 'a\*b\?' | "));
+        assert!(zip("-x/y").starts_with("`unzip -p F '[-]x/y' | "));
+        let tar = |member: &str| Way::from(None).then(Step::Tar(member.into())).commands();
+        assert!(tar("-x.txt").starts_with("`tar -xOf F -- -x.txt | "));
+        assert!(tar("x[1].txt").starts_with("`tar -xOf F 'x[1].txt' | "));
     }
 
     #[test]

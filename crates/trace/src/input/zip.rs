@@ -46,12 +46,13 @@ pub(super) fn member(file: File, way: &Way) -> io::Result<(Stream, Way)> {
         });
     }
     let Some(found) = first else { return Err(members::none("zip")) };
-    let inner = way.then(Step::Member("unzip -p", found.name.clone()));
     if names.are_several() {
-        return Err(names.too_many("zip", &inner.commands()));
+        let one = way.then(Step::Zip(names.likeliest()));
+        return Err(names.too_many("zip", &one.commands()));
     }
+    let inner = way.then(Step::Zip(found.name.clone()));
     if found.encrypted {
-        let commands = way.then(Step::Member("7z x -so", found.name)).commands();
+        let commands = way.then(Step::SevenZip(found.name)).commands();
         return Err(refused(format!("the zip archive is encrypted; {commands} asks for its password and reads it")));
     }
     let (start, end) = archive.get_entry(found.place).map_err(unreadable)?.compressed_data_range();
@@ -66,7 +67,7 @@ pub(super) fn member(file: File, way: &Way) -> io::Result<(Stream, Way)> {
         }
         CompressionMethod::XZ => decompress::decoder(Kind::Xz, packed, 0, &inner)?,
         method => {
-            let commands = way.then(Step::Member("7z x -so", found.name)).commands();
+            let commands = way.then(Step::SevenZip(found.name)).commands();
             let number = method.as_u16();
             return Err(refused(format!("the zip archive is compressed by method {number}; {commands} reads it")));
         }

@@ -108,36 +108,6 @@ fn a_requeued_request_counts_once() {
     assert_eq!(times, [0, 4]);
 }
 
-/// Files of a folder of this test's own, merged.
-fn merged(folder: &str, files: &[(&str, Vec<u8>)], options: &OpenOptions) -> (Vec<Request>, Skipped) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    for (name, bytes) in files {
-        std::fs::write(folder.join(name), bytes).unwrap();
-    }
-    let mut trace = TraceFile::open(folder.join("disk"), options).unwrap();
-    let requests = trace.by_ref().map(Result::unwrap).collect();
-    (requests, trace.skipped().clone())
-}
-
-#[test]
-fn what_one_cpu_issues_another_may_put_back_and_complete() {
-    const ISSUED: u32 = 7 | 1 << 22;
-    const REQUEUED: u32 = 6 | 1 << 21;
-    const COMPLETED: u32 = 8 | 1 << 23;
-    let record = |event, time, sector| blktrace_record(false, 2 << 16 | event, time, sector, 4096, &[]);
-    let issues = [record(ISSUED, 10, 8), record(ISSUED, 30, 8), record(ISSUED, 50, 8), record(ISSUED, 60, 64)].concat();
-    let ends = [record(REQUEUED, 20, 8), record(COMPLETED, 40, 8), record(COMPLETED, 70, 8), record(COMPLETED, 80, 64)];
-    let files = [("disk.blktrace.0", ends.concat()), ("disk.blktrace.1", issues), ("disk.blktrace.2", Vec::new())];
-    let (requests, skipped) = merged("put-back-elsewhere", &files, &OpenOptions::default());
-    assert_eq!(requests.iter().map(|request| request.time_ns).collect::<Vec<_>>(), [10, 50, 60]);
-    assert_eq!((skipped.count(SkipReason::Requeued), skipped.count(SkipReason::OtherEvent)), (1, 4));
-    let completed = OpenOptions { blkparse_event: Some(BlkparseEvent::Completed), ..OpenOptions::default() };
-    let (requests, _) = merged("put-back-elsewhere", &files, &completed);
-    assert_eq!(requests.iter().map(|request| request.time_ns).collect::<Vec<_>>(), [40, 70, 80]);
-}
-
 #[test]
 fn an_event_is_chosen_where_there_are_several() {
     let text = "8,0 1 1 0.1 7 Q W 8 + 8 [a]\n8,0 1 2 0.2 7 D W 8 + 8 [a]\n8,0 1 3 0.3 7 C W 8 + 8 [0]\n";
@@ -398,6 +368,12 @@ fn windows_disk_events_are_found_without_a_header_and_by_its_columns() {
                  DiskWrite, 2664957, p, q ( 980), 6852, 0xf\n";
     let error = error_of(plain.as_bytes(), None);
     assert!(error.contains("t:3: ") && error.contains("columns where at least 9 belong"), "{error}");
+    let commas = "DiskWrite, 100, p, q (9), r ( 980), 6852, 0xf, 0x1000, 0x2000, 5, 2, 0x0, 5, 0, Unknown, 0xff, a (1)\n\
+                  DiskFlush, 200, p, q ( -1), 6852, 0xf, 5, 4\nDiskRead, 300, System, 4, 0xf, 0x200, 0x400, 5, 1, a (1)\n";
+    let (_, requests, _) = read_text(&format!("BeginHeader\nEndHeader\n{commas}"), &usual());
+    assert_eq!(requests[0], request(0, 2, Write, 0x1000, 0x2000), "commas in the name of a process");
+    assert_eq!(requests[1], request(100_000, 4, Flush, 0, 0));
+    assert_eq!(requests[2], request(200_000, 1, Read, 0x200, 0x400), "a name without a number, and one of a file with");
     let (format, requests, skipped) = read_text(&plain[..plain.find("DiskWrite").unwrap()], &usual());
     assert_eq!((format, &requests[..]), (Format::Etw, &[request(0, 3, Read, 0x6c_8055_6e00, 65536)][..]));
     assert_eq!(skipped.count(SkipReason::OtherEvent), 1);
@@ -432,10 +408,13 @@ fn a_size_of_a_sector_counts_for_every_format_that_has_sectors_and_is_refused_fo
         };
         if !sample.format.has_sectors() {
             let error = open(512).unwrap_err().to_string();
-            assert_eq!(
-                error,
+            let right = if sample.format == Format::Columns {
+                "--columns states the units of addresses and sizes, such as lba:4096 or size:4KiB, so --sector says nothing"
+                    .to_owned()
+            } else {
                 format!("{} has addresses and sizes in bytes, so a size of a sector says nothing", sample.format)
-            );
+            };
+            assert_eq!(error, right);
             continue;
         }
         if sample.format == Format::BioTracer {

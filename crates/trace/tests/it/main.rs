@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod cases;
+mod columns;
+mod doubts;
 mod file_workloads;
 mod fold;
 mod format_cases;
@@ -17,4 +19,5 @@ mod robustness;
 #[cfg(feature = "zstd")]
 mod roundtrip;
 mod samples;
+mod several;
 mod workloads;

@@ -265,7 +265,7 @@ fn an_archive_of_several_files_says_how_to_read_one() {
     let two = tar(&[("README", b"What this is."), ("b/a.csv", &plain())]);
     assert_eq!(
         error_of(&lz4(&two), None),
-        "t: the tar archive has more than one file (README, b/a.csv); `lz4 -dc F | tar -xOf - README | phelsuma trace \
+        "t: the tar archive has more than one file (README, b/a.csv); `lz4 -dc F | tar -xOf - b/a.csv | phelsuma trace \
          convert - OUT.csv.zst --to csv` reads one of them"
     );
 }

@@ -4,27 +4,37 @@ use std::io::Cursor;
 
 use phelsuma_trace::fold::FoldOptions;
 use phelsuma_trace::{
-    BlkparseEvent, END_BYTES_MAX, Fold, Format, InfoOptions, Op, OpenOptions, PageSource, SIZE_BYTES_MAX, Source,
-    TimeUnit, TraceInfo, Workload, reader_from,
+    BlkparseEvent, END_BYTES_MAX, Filters, Fold, Format, InfoOptions, Op, OpenOptions, PageSource, SIZE_BYTES_MAX,
+    SkipReason, Source, TimeUnit, TraceError, TraceFile, TraceInfo, Workload, reader_from,
 };
 use proptest::prelude::*;
 
 /// Reads everything and checks what every reader promises.
 fn read_all(bytes: &[u8], options: &OpenOptions) {
-    let mut reader = match reader_from(Cursor::new(bytes.to_vec()), "t", options) {
+    read_of(reader_from(Cursor::new(bytes.to_vec()), "t", options), bytes.len(), options);
+}
+
+fn read_of(opened: Result<TraceFile, TraceError>, bytes: usize, options: &OpenOptions) {
+    let mut reader = match opened {
         Ok(reader) => reader,
         Err(error) => return assert!(!error.to_string().contains('\n')),
     };
-    let mut yielded = 0;
+    let (mut yielded, mut failed, mut last_ns) = (0, false, 0);
+    let Filters { devices, first, span_ns, addresses, drop_trims } = &options.filters;
     for request in &mut reader {
         match request {
             Ok(request) => {
                 yielded += 1;
+                assert!(devices.is_empty() || devices.contains(&request.device), "{request:?}");
+                assert!(!drop_trims || request.op != Op::Trim, "{request:?}");
+                assert!(!options.sort || request.time_ns >= last_ns, "{request:?} after {last_ns}");
+                last_ns = request.time_ns;
                 assert_eq!(request.size_bytes == 0, request.op == Op::Flush, "{request:?}");
                 assert!(request.offset_bytes + request.size_bytes <= END_BYTES_MAX, "{request:?}");
                 assert!(request.op == Op::Trim || request.size_bytes <= SIZE_BYTES_MAX, "{request:?}");
             }
             Err(error) => {
+                failed = true;
                 let error = error.to_string();
                 assert!(!error.contains('\n') && error.len() < 1000, "{error}");
             }
@@ -32,11 +42,39 @@ fn read_all(bytes: &[u8], options: &OpenOptions) {
     }
     assert!(reader.next().is_none());
     assert_eq!(reader.requests(), yielded);
-    // No reader makes more of the file than it holds, but for pieces of what is too large to be asked at once.
+    // No reader makes more of the file than it holds, but for pieces of what is too large to be asked at once. What it does
+    // not yield it counts.
     let report = reader.report();
-    assert!(report.split > 0 || yielded == report.requests);
+    let is_text = |reason| {
+        use SkipReason::{ArchiveLeftover, BlankLine, Comment, Heading, JunkBeforeFirst, RecorderLine};
+        matches!(reason, ArchiveLeftover | BlankLine | Comment | Heading | JunkBeforeFirst | RecorderLine)
+    };
+    let left_out = report.left_out.iter().filter(|(reason, _)| !is_text(*reason)).map(|(_, count)| count).sum::<u64>();
+    if !failed && report.split == 0 && first.is_none() {
+        assert_eq!(yielded, report.records - left_out, "{report:?}");
+    }
+    if let (Some(span), false) = (span_ns, options.sort) {
+        assert!(yielded == 0 || report.duration_ns <= span.end - span.start, "{report:?}");
+    }
+    assert!(addresses.is_some() || first.is_none_or(|first| report.split > 0 || yielded <= first));
     assert!(yielded <= (report.records - report.split) + report.split * 1024);
-    assert!(report.records + report.left_out.total() <= 2 * (bytes.len() as u64 + 1));
+    assert!(report.records + report.left_out.total() <= 2 * (bytes as u64 + 1));
+}
+
+fn has_events(format: Format) -> bool {
+    matches!(format, Format::Blkparse | Format::Blktrace | Format::Ftrace)
+}
+
+/// Sorted or not, all or some of the requests.
+fn taking() -> impl Strategy<Value = OpenOptions> {
+    let devices = prop::collection::vec(0..3u32, 0..2);
+    let times = (0..3_000_000_000u64, 1..1u64 << 40);
+    let span = prop::option::of(times.prop_map(|(start, length)| start..start + length));
+    let addresses = prop::option::of((0..1u64 << 34).prop_map(|start| start..start << 4));
+    let filters = (devices, prop::option::of(0..9u64), span, addresses, any::<bool>()).prop_map(
+        |(devices, first, span_ns, addresses, drop_trims)| Filters { devices, first, span_ns, addresses, drop_trims },
+    );
+    (filters, any::<bool>()).prop_map(|(filters, sort)| OpenOptions { filters, sort, ..OpenOptions::default() })
 }
 
 fn read_as_everything(bytes: &[u8]) {
@@ -44,8 +82,8 @@ fn read_as_everything(bytes: &[u8]) {
     for &format in Format::all() {
         let options = OpenOptions {
             format: Some(format),
-            time_unit: Some(TimeUnit::S),
-            blkparse_event: Some(BlkparseEvent::Queued),
+            time_unit: (!matches!(format, Format::HpSrt | Format::Blktrace)).then_some(TimeUnit::S),
+            blkparse_event: has_events(format).then_some(BlkparseEvent::Queued),
             sector_bytes: format.has_sectors().then_some(4096),
             ..OpenOptions::default()
         };
@@ -140,6 +178,7 @@ proptest! {
     fn mutated_traces_are_refused_or_read(
         which in any::<prop::sample::Index>(),
         changes in prop::collection::vec(change(), 1..5),
+        taking in taking(),
     ) {
         let samples = crate::samples::all();
         let sample = &samples[which.index(samples.len())];
@@ -149,6 +188,27 @@ proptest! {
         }
         read_all(&bytes, &OpenOptions::default());
         read_all(&bytes, &OpenOptions { format: Some(sample.format), ..OpenOptions::default() });
+        read_all(&bytes, &taking);
+    }
+
+    #[test]
+    fn several_mutated_traces_are_refused_or_read(
+        which in prop::collection::vec((any::<prop::sample::Index>(), change()), 2..4),
+        taking in taking(),
+    ) {
+        let samples = crate::samples::all();
+        let folder = tempfile::tempdir().unwrap();
+        let mut paths = Vec::new();
+        let mut bytes_in_all = 0;
+        for (at, (which, change)) in which.iter().enumerate() {
+            let mut bytes = samples[which.index(samples.len())].bytes.clone();
+            apply(&mut bytes, change);
+            bytes_in_all += bytes.len();
+            paths.push(folder.path().join(at.to_string()));
+            std::fs::write(&paths[at], bytes).unwrap();
+        }
+        read_of(TraceFile::open_all(&paths, &OpenOptions::default()), bytes_in_all, &OpenOptions::default());
+        read_of(TraceFile::open_all(&paths, &taking), bytes_in_all, &taking);
     }
 
     #[test]

@@ -67,19 +67,21 @@ proptest! {
     }
 
     #[test]
-    fn disksim_in_milliseconds_is_exact(requests in requests(DATA, 1, 512, 70_000)) {
-        let options = WriteOptions { time_unit: Some(TimeUnit::Ms), ..from_earliest() };
-        let bytes = write(&requests, Format::DiskSim, &options).unwrap();
-        prop_assert_eq!(read(bytes, Some(Format::DiskSim), None), requests);
-    }
-
-    #[test]
-    fn disksim_in_seconds_and_microseconds_is_exact_with_the_unit_named(requests in requests(DATA, 1000, 512, 9)) {
-        for unit in [TimeUnit::S, TimeUnit::Us] {
+    fn disksim_in_any_unit_is_exact_and_is_detected(requests in requests(DATA, 1000, 512, 70_000)) {
+        for unit in [TimeUnit::S, TimeUnit::Ms, TimeUnit::Us, TimeUnit::HundredNs] {
             let options = WriteOptions { time_unit: Some(unit), ..from_earliest() };
             let bytes = write(&requests, Format::DiskSim, &options).unwrap();
+            prop_assert_eq!(read(bytes.clone(), None, None), requests.clone());
             prop_assert_eq!(read(bytes, Some(Format::DiskSim), Some(unit)), requests.clone());
         }
+    }
+
+    /// In sectors, these are addresses and sizes that whole sectors in bytes have.
+    #[test]
+    fn disksim_of_large_aligned_requests_is_detected(requests in requests(DATA, 1, 256 * 1024, 3)) {
+        let options = WriteOptions { time_unit: Some(TimeUnit::Ms), ..from_earliest() };
+        let bytes = write(&requests, Format::DiskSim, &options).unwrap();
+        prop_assert_eq!(read(bytes, None, None), requests);
     }
 
     #[test]

@@ -2,14 +2,17 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
-use super::TimeUnit;
+use super::{SECTOR_BYTES, TimeUnit};
 use crate::TraceError;
 use crate::number::unquoted;
 use crate::request::Op;
 
+mod date;
+mod heading;
+pub(crate) mod ops;
 pub(crate) mod parser;
+pub(crate) mod settle;
 pub(crate) mod suggest;
 
 /// So many columns can be named.
@@ -18,28 +21,56 @@ const COLUMNS_MAX: usize = 64;
 /// The largest unit of addresses and sizes: a page of 1 MiB.
 const UNIT_BYTES_MAX: u64 = 1 << 20;
 
+/// How times are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Numbers in a unit.
+    Unit(TimeUnit),
+    /// Dates with times of day.
+    Date,
+}
+
+/// The unit of addresses or sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unit {
+    pub(crate) bytes: u64,
+    /// A heading does not say it.
+    pub(crate) guessed: bool,
+}
+
+impl Unit {
+    fn of(bytes: u64) -> Self {
+        Unit { bytes, guessed: false }
+    }
+}
+
 /// What a column is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
-    Time(TimeUnit),
-    Device,
+    /// Seconds where nothing is said.
+    Time(Option<Clock>),
+    Device {
+        /// Numbers are names as well.
+        names: bool,
+    },
     Op,
-    /// First byte, in units of so many bytes.
-    Address(u64),
-    /// Length, in units of so many bytes.
-    Size(u64),
+    /// First byte.
+    Address(Unit),
+    /// Length.
+    Size(Unit),
     /// Passed over.
     Other,
 }
 
-/// The columns of a text file. Prints as it parses: `time:us,device,op,lba:512,size:512,-`.
+/// The columns of a text file. Prints as it parses: `time:us,device,op,lba:512,size:512,-`. Without any, as the default
+/// is, the file's heading names them.
 ///
 /// | column | names | units |
 /// | --- | --- | --- |
-/// | time | `time` | `s`, `ms`, `us`, `100ns`, `ns`; seconds when absent |
-/// | device | `device`; numbers, or names that are numbered as they appear | |
+/// | time | `time` | `s`, `ms`, `us`, `100ns`, `ns`, `ps`, `date`; seconds, or dates, when absent |
+/// | device | `device` | numbers, or names that are numbered as they appear; `name` where numbers are names, too |
 /// | what is asked | `op` | |
-/// | first byte | `offset`, `lba` | bytes, or `page` for 4,096; bytes of `offset` and 512 of `lba` when absent |
+/// | first byte | `offset`, `lba` | bytes, `page`, `4KiB`, …; bytes of `offset` and 512 of `lba` when absent |
 /// | length | `size` | the same; bytes when absent |
 /// | passed over | `-` | |
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,7 +109,7 @@ impl ColumnSpec {
         ColumnSpec { skip_lines, ..self }
     }
 
-    /// The same with names of operations: `read=0|R,write=1|W,trim=2,flush=3,skip=4`.
+    /// The same with names of operations, besides the usual words: `read=0|R,write=1|W,trim=2,flush=3,skip=4`.
     ///
     /// # Errors
     /// An operation that is none, or no name.
@@ -112,30 +143,27 @@ impl ColumnSpec {
         Ok(self)
     }
 
-    /// The columns that a heading names, if these are enough for requests.
-    pub(crate) fn of_heading(line: &[u8]) -> Option<Self> {
-        let separator = separator_of(line);
-        let names = split(line, separator);
-        let columns: Vec<Column> = names.iter().map(|name| named(name)).collect();
-        let spec = ColumnSpec { columns, separator: Some(separator), skip_lines: 0, ops: Vec::new() };
-        spec.check().is_ok().then_some(spec)
+    /// How times are written, where that is said; none at all without a column of times.
+    pub(crate) fn time(&self) -> Option<Option<Clock>> {
+        self.columns.iter().find_map(|column| if let Column::Time(clock) = column { Some(*clock) } else { None })
     }
 
-    /// What separates columns, where that is settled.
-    pub(crate) fn separator(&self) -> Option<u8> {
-        self.separator
+    /// The unit that a person says times are in; dates are in none.
+    pub(crate) fn stated_clock(&self) -> Option<Clock> {
+        self.time().flatten()
     }
 
-    /// The unit of times, if there are any.
-    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
-        self.columns.iter().find_map(|column| if let Column::Time(unit) = column { Some(*unit) } else { None })
+    /// What a word asks for, if it has a meaning: an operation, or none of ours.
+    fn op(&self, word: &[u8]) -> Option<Option<Op>> {
+        let named = self.ops.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word));
+        named.map(|(_, op)| *op).or_else(|| ops::of(word).map(Some))
     }
 
     fn check(&self) -> Result<(), String> {
         let count = |is: fn(&Column) -> bool| self.columns.iter().filter(|column| is(column)).count();
         let each = [
             ("time", count(|column| matches!(column, Column::Time(_))), 0),
-            ("device", count(|column| matches!(column, Column::Device)), 0),
+            ("device", count(|column| matches!(column, Column::Device { .. })), 0),
             ("op", count(|column| matches!(column, Column::Op)), 1),
             ("offset or lba", count(|column| matches!(column, Column::Address(_))), 1),
             ("size", count(|column| matches!(column, Column::Size(_))), 1),
@@ -168,30 +196,46 @@ impl FromStr for ColumnSpec {
     }
 }
 
+/// Bytes of a unit, as options and headings have it: `bytes`, `sector`, `page`, or a number as in `4096`, `4k`, `KiB`.
+fn unit_bytes(text: &str) -> Option<u64> {
+    let text = text.to_ascii_lowercase();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(digits)?;
+    let factor = match unit {
+        "" if !number.is_empty() => 1,
+        "b" | "byte" | "bytes" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "sector" | "sectors" | "lba" | "lbas" | "lbn" | "lsn" | "slba" if number.is_empty() => SECTOR_BYTES,
+        "page" | "pages" if number.is_empty() => 4096,
+        _ => return None,
+    };
+    let bytes = if number.is_empty() { factor } else { number.parse::<u64>().ok()?.checked_mul(factor)? };
+    (1..=UNIT_BYTES_MAX).contains(&bytes).then_some(bytes)
+}
+
 fn column_of(text: &str) -> Result<Column, String> {
     let (name, unit) = text.split_once(':').map_or((text, None), |(name, unit)| (name, Some(unit)));
     let bytes = |absent: u64| match unit {
-        None => Ok(absent),
-        Some("bytes" | "b" | "B") => Ok(1),
-        Some("page") => Ok(4096),
-        Some("sector") => Ok(512),
-        Some(unit) => match unit.parse() {
-            Ok(bytes @ 1..=UNIT_BYTES_MAX) => Ok(bytes),
-            _ => Err(format!(
-                "unit `{}` is none; bytes, sector, page or a number of bytes would be right",
+        None => Ok(Unit::of(absent)),
+        Some(unit) => unit_bytes(unit).map(Unit::of).ok_or_else(|| {
+            format!(
+                "unit `{}` is none; bytes, sector, page or a number of bytes would be right, such as 4KiB",
                 unit.escape_debug()
-            )),
-        },
+            )
+        }),
     };
     let column = match name {
         "time" => Column::Time(match unit {
-            None => TimeUnit::S,
-            Some(unit) => unit.parse().map_err(|error: TraceError| error.to_string())?,
+            None => None,
+            Some("date") => Some(Clock::Date),
+            Some(unit) => Some(Clock::Unit(unit.parse().map_err(|error: TraceError| error.to_string())?)),
         }),
-        "device" => Column::Device,
+        "device" if unit == Some("name") => return Ok(Column::Device { names: true }),
+        "device" => Column::Device { names: false },
         "op" => Column::Op,
         "offset" => Column::Address(bytes(1)?),
-        "lba" => Column::Address(bytes(512)?),
+        "lba" => Column::Address(bytes(SECTOR_BYTES)?),
         "size" => Column::Size(bytes(1)?),
         "-" => Column::Other,
         _ => {
@@ -202,7 +246,7 @@ fn column_of(text: &str) -> Result<Column, String> {
         }
     };
     match (column, unit) {
-        (Column::Device | Column::Op | Column::Other, Some(_)) => Err(format!("{name} has no unit")),
+        (Column::Device { .. } | Column::Op | Column::Other, Some(_)) => Err(format!("{name} has no unit")),
         _ => Ok(column),
     }
 }
@@ -212,77 +256,20 @@ impl fmt::Display for ColumnSpec {
         for (index, column) in self.columns.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
             match column {
-                Column::Time(unit) => write!(f, "{comma}time:{unit}")?,
-                Column::Device => write!(f, "{comma}device")?,
+                Column::Time(None) => write!(f, "{comma}time")?,
+                Column::Time(Some(Clock::Unit(unit))) => write!(f, "{comma}time:{unit}")?,
+                Column::Time(Some(Clock::Date)) => write!(f, "{comma}time:date")?,
+                Column::Device { names: false } => write!(f, "{comma}device")?,
+                Column::Device { names: true } => write!(f, "{comma}device:name")?,
                 Column::Op => write!(f, "{comma}op")?,
-                Column::Address(1) => write!(f, "{comma}offset")?,
-                Column::Address(bytes) => write!(f, "{comma}lba:{bytes}")?,
-                Column::Size(1) => write!(f, "{comma}size")?,
-                Column::Size(bytes) => write!(f, "{comma}size:{bytes}")?,
+                Column::Address(Unit { bytes: 1, .. }) => write!(f, "{comma}offset")?,
+                Column::Address(Unit { bytes, .. }) => write!(f, "{comma}lba:{bytes}")?,
+                Column::Size(Unit { bytes: 1, .. }) => write!(f, "{comma}size")?,
+                Column::Size(Unit { bytes, .. }) => write!(f, "{comma}size:{bytes}")?,
                 Column::Other => write!(f, "{comma}-")?,
             }
         }
         Ok(())
-    }
-}
-
-/// The columns of a file that begins like this: as a person says, or as its heading does. The separator is settled.
-pub(crate) fn of(named: Option<&ColumnSpec>, sample: &[u8], file: &Arc<str>) -> Result<ColumnSpec, TraceError> {
-    let mut lines = sample.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let Some(named) = named else {
-        let heading = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();
-        return ColumnSpec::of_heading(heading).ok_or_else(|| {
-            let what = "the first line names no columns that make a request; --columns would name them";
-            TraceError::file(file, what)
-        });
-    };
-    let mut spec = named.clone();
-    if spec.separator.is_none() {
-        let skip = usize::try_from(spec.skip_lines).unwrap_or(usize::MAX);
-        let text = lines.skip(skip).filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(16);
-        // A heading may have other separators than records; what makes the right number of columns is right.
-        let right = spec.columns.len();
-        let most =
-            text.map(|line| [b' ', b',', b';', b'\t', b'|'].into_iter().find(|&s| split(line, s).len() == right));
-        spec.separator = most.flatten().last().or(Some(b','));
-    }
-    Ok(spec)
-}
-
-/// What a name in a heading stands for. A unit may follow behind an underscore or in parentheses: `size_bytes`, `Time (us)`.
-fn named(name: &[u8]) -> Column {
-    let text = String::from_utf8_lossy(unquoted(name)).to_ascii_lowercase();
-    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let has = |any: &[&str]| words.iter().any(|word| any.contains(word));
-    let unit = |absent: u64| {
-        if has(&["bytes", "byte", "b"]) {
-            1
-        } else if has(&["sectors", "sector", "lba", "lbn", "512"]) {
-            512
-        } else if has(&["pages", "page", "4k", "4096"]) {
-            4096
-        } else {
-            absent
-        }
-    };
-    let time_unit = || {
-        let units = [("ns", TimeUnit::Ns), ("us", TimeUnit::Us), ("ms", TimeUnit::Ms), ("s", TimeUnit::S)];
-        units.into_iter().find(|(name, _)| has(&[name])).map_or(TimeUnit::S, |(_, unit)| unit)
-    };
-    if has(&["response", "responsetime", "latency", "elapsed", "duration", "completion"]) {
-        Column::Other
-    } else if has(&["time", "timestamp", "ts", "t"]) {
-        Column::Time(time_unit())
-    } else if has(&["op", "opcode", "operation", "type", "iotype", "rw", "action", "command", "cmd"]) {
-        Column::Op
-    } else if has(&["size", "length", "len", "blocks", "count", "nbytes"]) {
-        Column::Size(unit(if has(&["blocks"]) { 512 } else { 1 }))
-    } else if has(&["offset", "address", "addr", "start", "lba", "lbn", "sector", "block"]) {
-        Column::Address(unit(if has(&["block"]) { 512 } else { 1 }))
-    } else if has(&["device", "dev", "disk", "disknumber", "lun", "volume", "asu", "diskid"]) {
-        Column::Device
-    } else {
-        Column::Other
     }
 }
 
@@ -293,9 +280,20 @@ pub(crate) fn separator_of(line: &[u8]) -> u8 {
     most.filter(|&separator| count(separator) > 0).unwrap_or(b' ')
 }
 
-/// The columns of a line.
+/// The columns of a line. Separators within quotes separate nothing.
 pub(crate) fn split(line: &[u8], separator: u8) -> Vec<&[u8]> {
-    let parts = line.split(move |&byte| byte == separator || (separator == b' ' && byte == b'\t'));
-    let parts = parts.filter(|part| separator != b' ' || !part.is_empty()).map(unquoted);
-    parts.take(COLUMNS_MAX + 1).collect()
+    let (mut columns, mut begin, mut inside) = (Vec::new(), 0, false);
+    let ends = line.iter().map(Some).chain([None]).enumerate();
+    for (at, byte) in ends {
+        inside ^= byte == Some(&b'"');
+        let ends = byte.is_none_or(|&byte| !inside && (byte == separator || (separator == b' ' && byte == b'\t')));
+        if ends && columns.len() <= COLUMNS_MAX {
+            let column = line.get(begin..at).unwrap_or_default();
+            begin = at + 1;
+            if separator != b' ' || !column.is_empty() {
+                columns.push(unquoted(column));
+            }
+        }
+    }
+    columns
 }

@@ -1,10 +1,12 @@
 //! Lines of any columns as records.
 
-use super::{Column, ColumnSpec};
+use super::settle::Settled;
+use super::{Clock, Column, ColumnSpec, date, ops};
 use crate::error::excerpt;
 use crate::format::line_parser::{LineParser, Separator};
 use crate::format::{Item, TimeUnit};
-use crate::number::{self, Flaw};
+use crate::noted::Note;
+use crate::number::{self, Flaw, unquoted};
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
@@ -13,57 +15,133 @@ const DEVICES_MAX: usize = 65_536;
 
 const NAME_BYTES_MAX: usize = 256;
 
-/// The words that most files have for what is asked, in lower case.
-const OPS: [(&[&str], Op); 4] = [
-    (&["r", "rd", "read", "reads", "rs", "ra"], Op::Read),
-    (&["w", "wr", "wt", "write", "writes", "ws", "wfs", "wsm"], Op::Write),
-    (&["t", "trim", "d", "discard", "ds", "unmap", "deallocate"], Op::Trim),
-    (&["f", "flush", "fs", "ff", "fn", "sync", "fsync", "fdatasync"], Op::Flush),
-];
-
-/// Whether a word is one that files have for an operation.
-pub(crate) fn is_op(word: &[u8]) -> bool {
-    word_of(word).is_some()
-}
-
-fn word_of(word: &[u8]) -> Option<Op> {
-    let word = std::str::from_utf8(word).ok()?;
-    OPS.iter().find(|(words, _)| words.iter().any(|known| known.eq_ignore_ascii_case(word))).map(|(_, op)| *op)
-}
-
 pub(crate) struct AnyColumns {
     spec: ColumnSpec,
-    separator: Separator,
+    separator: u8,
     time: TimeUnit,
+    is_date: bool,
+    has_time: bool,
     lines_left: u64,
+    device_names: bool,
     devices: hashbrown::HashMap<Box<[u8]>, u32>,
+    /// Lines with columns after the last.
+    extra_columns: u64,
+}
+
+/// The columns of a line that make a request.
+#[derive(Default)]
+struct Cells<'a> {
+    time: &'a [u8],
+    device: Option<&'a [u8]>,
+    op: &'a [u8],
+    address: (&'a [u8], u64),
+    size: (&'a [u8], u64),
+    /// Columns in all.
+    count: usize,
+}
+
+impl<'a> Cells<'a> {
+    fn of(columns: &[Column], cells: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut found = Cells::default();
+        for cell in cells {
+            match columns.get(found.count) {
+                Some(Column::Time(_)) => found.time = unquoted(cell),
+                Some(Column::Device { .. }) => found.device = Some(unquoted(cell)),
+                Some(Column::Op) => found.op = unquoted(cell),
+                Some(Column::Address(unit)) => found.address = (unquoted(cell), unit.bytes),
+                Some(Column::Size(unit)) => found.size = (unquoted(cell), unit.bytes),
+                Some(Column::Other) | None => {}
+            }
+            found.count += 1;
+        }
+        found
+    }
 }
 
 impl AnyColumns {
-    pub(crate) fn new(spec: ColumnSpec, time: TimeUnit) -> Self {
-        let separator = if spec.separator == Some(b' ') { Separator::Blank } else { Separator::Comma };
-        let lines_left = spec.skip_lines;
-        AnyColumns { spec, separator, time, lines_left, devices: hashbrown::HashMap::new() }
+    pub(crate) fn new(settled: Settled, time: TimeUnit) -> Self {
+        let spec = settled.spec;
+        let has = |column: Column| spec.columns.contains(&column);
+        AnyColumns {
+            separator: spec.separator.unwrap_or(b','),
+            time,
+            is_date: has(Column::Time(Some(Clock::Date))),
+            has_time: spec.time().is_some(),
+            lines_left: spec.skip_lines,
+            device_names: has(Column::Device { names: true }),
+            spec,
+            devices: hashbrown::HashMap::new(),
+            extra_columns: 0,
+        }
     }
 
-    fn op(&self, word: &[u8]) -> Result<Option<Op>, Flaw> {
-        let named = std::str::from_utf8(word).ok().map(str::to_ascii_lowercase);
-        if let Some((_, op)) = self.spec.ops.iter().find(|(name, _)| Some(name) == named.as_ref()) {
-            return Ok(*op);
+    fn record(&mut self, line: &[u8], cells: &Cells<'_>) -> Result<Item, Flaw> {
+        if cells.count > self.spec.columns.len() {
+            self.extra_columns += 1;
+        } else {
+            number::need_columns(cells.count, self.spec.columns.len()..=self.spec.columns.len())?;
         }
-        match word_of(word) {
-            Some(op) if self.spec.ops.is_empty() => Ok(Some(op)),
-            _ => Err(Flaw::Value(format!(
-                "the operation {} has no meaning yet; --ops would give it one, such as read=R,write={}",
-                excerpt(word),
-                excerpt(word)
-            ))),
+        let time_ns = if self.has_time { self.time(cells.time)? } else { 0 };
+        let address = self.range(cells.address.0, "the address")?;
+        let size = self.range(cells.size.0, "the size")?;
+        let op = match self.spec.op(cells.op) {
+            Some(op) => op,
+            None => return Err(Flaw::Value(ops::without_meaning(&[cells.op]))),
+        };
+        let device = cells.device.map_or(Ok(0), |device| self.device(device))?;
+        Ok(match (op, address, size) {
+            (None, ..) => Item::Skip(SkipReason::OtherCommand),
+            (Some(Op::Flush), ..) => Item::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1)),
+            (Some(op), Some(address), Some(size)) => {
+                Item::in_units(time_ns, device, op, (address, cells.address.1), (size, cells.size.1))
+            }
+            (Some(op), address, _) => {
+                let lacks = if address.is_none() { "address" } else { "size" };
+                let what = format!("a {} has no {lacks}, which only a flush may lack: `{}`", op.name(), excerpt(line));
+                return Err(Flaw::Value(what));
+            }
+        })
+    }
+
+    fn time(&self, text: &[u8]) -> Result<u64, Flaw> {
+        if self.is_date {
+            return date::ns_since_1970(text);
         }
+        number::time(text, self.time.tick(), "the time").or_else(|flaw| self.odd_time(text, flaw))
+    }
+
+    #[cold]
+    fn odd_time(&self, text: &[u8], flaw: Flaw) -> Result<u64, Flaw> {
+        if date::looks_like(text) {
+            let what = format!("the time is a date: {}; time:date in --columns would read it", excerpt(text));
+            return Err(Flaw::Shape(what));
+        }
+        let commas = text.iter().filter(|&&byte| byte == b',').count();
+        let plain = if commas == 1 && self.separator != b',' {
+            Some(text.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect())
+        } else {
+            ungrouped(text)
+        };
+        plain.map_or(Err(flaw), |plain: Vec<u8>| number::time(&plain, self.time.tick(), "the time"))
+    }
+
+    /// An address or a size; none where the column is empty.
+    fn range(&self, text: &[u8], what: &str) -> Result<Option<u64>, Flaw> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        whole(text, what).map(Some)
     }
 
     fn device(&mut self, text: &[u8]) -> Result<u32, Flaw> {
-        if let Ok(number) = number::device(text, "the device") {
-            return Ok(number);
+        if !self.device_names {
+            return number::device(text, "the device").map_err(|flaw| match flaw {
+                Flaw::Shape(_) => Flaw::Value(format!(
+                    "the device {} is a name, and those before are numbers; device:name in --columns takes all for names",
+                    excerpt(text)
+                )),
+                value => value,
+            });
         }
         if let Some(&number) = self.devices.get(text) {
             return Ok(number);
@@ -80,14 +158,31 @@ impl AnyColumns {
 
 /// A whole number, also in hexadecimal, or one with a fraction of zeros, as spreadsheets and data frames write them.
 fn whole(text: &[u8], what: &str) -> Result<u64, Flaw> {
-    if let Some(digits) = text.strip_prefix(b"0x") {
-        let value = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        return value.ok_or_else(|| Flaw::Shape(format!("{what} is no hexadecimal number: {}", excerpt(text))));
+    number::whole(text, what).or_else(|flaw| odd_whole(text, what, flaw))
+}
+
+#[cold]
+fn odd_whole(text: &[u8], what: &str, flaw: Flaw) -> Result<u64, Flaw> {
+    if text.starts_with(b"0x") || text.starts_with(b"0X") {
+        return number::whole_or_hexadecimal(text, what);
     }
     let point = memchr::memchr(b'.', text).unwrap_or(text.len());
     let (digits, fraction) = text.split_at_checked(point).unwrap_or((text, &[]));
     let zeros = fraction.get(1..).unwrap_or_default().iter().all(|&byte| byte == b'0');
-    number::whole(if zeros { digits } else { text }, what)
+    match (zeros, ungrouped(digits)) {
+        (true, None) => number::whole(digits, what).map_err(|_| flaw),
+        (true, Some(digits)) => number::whole(&digits, what).map_err(|_| flaw),
+        (false, _) => Err(flaw),
+    }
+}
+
+/// A number without the commas that group its digits by thousands, as in 26,492,928.5; none where they do not.
+fn ungrouped(text: &[u8]) -> Option<Vec<u8>> {
+    let whole = text.split(|&byte| byte == b'.').next()?;
+    let mut groups = whole.split(|&byte| byte == b',');
+    let first = groups.next()?;
+    let grouped = whole.contains(&b',') && (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3);
+    grouped.then(|| text.iter().copied().filter(|&byte| byte != b',').collect())
 }
 
 impl LineParser for AnyColumns {
@@ -96,33 +191,30 @@ impl LineParser for AnyColumns {
             self.lines_left -= 1;
             return Ok(Item::Skip(SkipReason::Heading));
         }
-        let columns = super::split(line, if self.separator == Separator::Blank { b' ' } else { b',' });
-        let right = self.spec.columns.len();
-        number::need_columns(columns.len(), right..=right)?;
-        let (mut time_ns, mut device, mut op, mut address, mut size) = (0, 0, None, (0, 1), (0, 1));
-        for index in 0..right {
-            let (Some(kind), Some(text)) = (self.spec.columns.get(index).copied(), columns.get(index).copied()) else {
-                continue;
-            };
-            match kind {
-                Column::Time(_) => time_ns = number::time(text, self.time.tick(), "the time")?,
-                Column::Device => device = self.device(text)?,
-                Column::Op => op = Some(text),
-                Column::Address(unit) if !text.is_empty() => address = (whole(text, "the address")?, unit),
-                Column::Size(unit) if !text.is_empty() => size = (whole(text, "the size")?, unit),
-                // A flush may have no range.
-                Column::Address(_) | Column::Size(_) | Column::Other => {}
-            }
+        if line.starts_with(b"#") {
+            return Ok(Item::Skip(SkipReason::Comment));
         }
-        Ok(match self.op(op.unwrap_or_default())? {
-            None => Item::Skip(SkipReason::OtherCommand),
-            Some(Op::Flush) => Item::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1)),
-            Some(op) => Item::in_units(time_ns, device, op, address, size),
-        })
+        let (separator, columns) = (self.separator, &self.spec.columns);
+        let blank = separator == b' ';
+        let parts = line.split(|&byte| byte == separator || (blank && byte == b'\t'));
+        let mut cells = Cells::of(columns, parts.filter(|part| !blank || !part.is_empty()));
+        if cells.count != columns.len() {
+            // A separator may be within quotes.
+            cells = Cells::of(columns, super::split(line, separator).into_iter());
+        }
+        self.record(line, &cells)
+    }
+
+    fn notes(&self) -> Vec<(Note, u64)> {
+        if self.extra_columns == 0 { Vec::new() } else { vec![(Note::ExtraColumns, self.extra_columns)] }
+    }
+
+    fn blank(&mut self) {
+        self.lines_left = self.lines_left.saturating_sub(1);
     }
 
     fn separator(&self) -> Separator {
-        self.separator
+        if self.separator == b' ' { Separator::Blank } else { Separator::Comma }
     }
 
     fn columns(&self) -> Option<usize> {

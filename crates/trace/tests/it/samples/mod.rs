@@ -4,7 +4,7 @@
 
 use std::io::Cursor;
 
-use phelsuma_trace::{Format, Op, OpenOptions, Request, TraceError, reader_from};
+use phelsuma_trace::{Format, InputReport, Op, OpenOptions, Request, TraceError, reader_from};
 
 pub(crate) struct Sample {
     pub format: Format,
@@ -26,6 +26,18 @@ pub(crate) fn since_earliest(mut requests: Vec<Request>) -> Vec<Request> {
     let earliest = requests.iter().map(|request| request.time_ns).min().unwrap_or(0);
     requests.iter_mut().for_each(|request| request.time_ns -= earliest);
     requests
+}
+
+/// Expects a warning with these words.
+#[track_caller]
+pub(crate) fn says(report: &InputReport, what: &str) {
+    assert!(report.warnings.iter().any(|warning| warning.contains(what)), "{:#?}", report.warnings);
+}
+
+/// Expects none with them.
+#[track_caller]
+pub(crate) fn says_not(report: &InputReport, what: &str) {
+    assert!(!report.warnings.iter().any(|warning| warning.contains(what)), "{:#?}", report.warnings);
 }
 
 /// The one line that reading these bytes ends with.

@@ -1,0 +1,292 @@
+//! What options and a heading leave open, settled by a file's beginning: separators, dates, names of devices.
+
+use std::sync::Arc;
+
+use super::{Clock, Column, ColumnSpec, date, heading, ops, separator_of, split};
+use crate::TraceError;
+use crate::error::excerpt;
+use crate::format::TimeUnit;
+use crate::format::dialect::named_separator;
+use crate::format::disksim::FILE_TIMES;
+use crate::report::ColumnsRead;
+
+/// A heading is one of so many lines that are not blank.
+const HEADING_LINES: usize = 8;
+
+/// So many lines show what separates columns.
+const SEPARATOR_LINES: usize = 16;
+
+/// So many words without a meaning are shown.
+const WORDS_MAX: usize = 16;
+
+/// Columns of which nothing is open.
+#[derive(Debug, Clone)]
+pub(crate) struct Settled {
+    pub(crate) spec: ColumnSpec,
+    /// The heading names no unit of times.
+    pub(crate) time_guessed: bool,
+    /// What of the heading was not understood, for a person.
+    pub(crate) remarks: Vec<String>,
+}
+
+impl Settled {
+    /// The unit of times, where there are any. Dates are read as nanoseconds.
+    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
+        match self.spec.time()? {
+            Some(Clock::Date) => Some(TimeUnit::Ns),
+            Some(Clock::Unit(unit)) => Some(unit),
+            None => Some(TimeUnit::S),
+        }
+    }
+
+    /// Whether a unit that is named beside the columns is theirs.
+    pub(crate) fn agrees_with(
+        &self,
+        time_unit: Option<TimeUnit>,
+        columns: Option<&ColumnSpec>,
+        file: &Arc<str>,
+    ) -> Result<(), TraceError> {
+        let Some(named) = time_unit else { return Ok(()) };
+        let stated = columns.and_then(ColumnSpec::stated_clock);
+        let what = match (stated, self.spec.stated_clock()) {
+            (Some(Clock::Unit(stated)), _) if stated != named => {
+                format!("--columns has times in {stated} and --time-unit in {named}, one of them would be right")
+            }
+            (_, Some(Clock::Date)) => "the times are dates, so --time-unit says nothing".to_owned(),
+            _ => return Ok(()),
+        };
+        Err(TraceError::file(file, what))
+    }
+
+    /// For the report.
+    pub(crate) fn read(&self) -> Option<ColumnsRead> {
+        let columns = || self.spec.columns.iter();
+        let address =
+            columns().find_map(|column| if let Column::Address(unit) = column { Some(*unit) } else { None })?;
+        let size = columns().find_map(|column| if let Column::Size(unit) = column { Some(*unit) } else { None })?;
+        Some(ColumnsRead {
+            columns: self.spec.to_string(),
+            address_unit_bytes: address.bytes,
+            address_unit_guessed: address.guessed,
+            size_unit_bytes: size.bytes,
+            size_unit_guessed: size.guessed,
+        })
+    }
+}
+
+/// A line that names columns, and these; and the separator that a line before it names, as `sep=;`.
+pub(crate) fn heading_of(text: &[u8], separator: Option<u8>) -> Option<(&[u8], Settled)> {
+    candidates(text, separator).find_map(|(line, separator)| Some((line, of_line(line, separator).ok()?)))
+}
+
+/// What is wrong with a heading that names a request but for a time, an address or a size that it names twice. (Two
+/// operations are common in the lines of formats that have no heading.)
+pub(crate) fn doubled_heading(text: &[u8], counts: fn(&[u8]) -> bool) -> Option<String> {
+    candidates(text, None).filter(|(line, _)| counts(line)).find_map(|(line, separator)| doubled(line, separator))
+}
+
+fn doubled(line: &[u8], separator: u8) -> Option<String> {
+    type Is = fn(&Column) -> bool;
+    let kinds: [(&str, Is); 3] = [
+        ("times", |column| matches!(column, Column::Time(_))),
+        ("addresses", |column| matches!(column, Column::Address(_))),
+        ("sizes", |column| matches!(column, Column::Size(_))),
+    ];
+    let names = split(line, separator);
+    let mut columns: Vec<Column> = names.iter().map(|name| heading::named(name).column).collect();
+    let mut twice = Vec::new();
+    for (kind, is) in kinds {
+        let found: Vec<usize> = (0..columns.len()).filter(|&at| columns.get(at).is_some_and(is)).collect();
+        if found.len() > 1 {
+            let shown = found.iter().filter_map(|&at| names.get(at));
+            let shown: Vec<String> = shown.map(|name| format!("`{}`", excerpt(name))).collect();
+            twice.push(format!("{} {kind}: {}", found.len(), shown.join(", ")));
+        }
+        for &at in found.iter().skip(1) {
+            columns.get_mut(at).into_iter().for_each(|column| *column = Column::Other);
+        }
+    }
+    let spec = ColumnSpec { columns, separator: Some(separator), skip_lines: 0, ops: Vec::new() };
+    let is_request = !twice.is_empty() && spec.check().is_ok();
+    is_request.then(|| {
+        format!("the heading names {}; --columns {spec} takes the first, `-` passes a column over", twice.join(" and "))
+    })
+}
+
+/// The lines that may be a heading, each with what separates its columns.
+fn candidates(text: &[u8], mut separator: Option<u8>) -> impl Iterator<Item = (&[u8], u8)> {
+    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(HEADING_LINES);
+    lines.filter_map(move |line| match named_separator(line) {
+        Some(named) => {
+            separator = separator.or(Some(named));
+            None
+        }
+        None => Some((line, separator.unwrap_or_else(|| separator_of(line)))),
+    })
+}
+
+/// The columns that a heading names; an error if these make no request.
+fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
+    let mut columns = Vec::new();
+    let mut unknown = Vec::new();
+    for name in split(line, separator) {
+        let mut named = heading::named(name);
+        // Devices within devices: the first is the one.
+        let is_device = |column: &Column| matches!(column, Column::Device { .. });
+        if is_device(&named.column) && columns.iter().any(is_device) {
+            named.column = Column::Other;
+        }
+        columns.push(named.column);
+        unknown.extend(named.unknown.map(|word| (named.column, String::from_utf8_lossy(name).into_owned(), word)));
+    }
+    let time_guessed = columns.contains(&Column::Time(None));
+    let spec = ColumnSpec { columns, separator: Some(separator), skip_lines: 0, ops: Vec::new() };
+    spec.check()?;
+    let remarks = unknown.iter().map(|(column, name, word)| {
+        let (unit, option) = match column {
+            Column::Time(_) => ("seconds are", "--time-unit".to_owned()),
+            Column::Address(unit) | Column::Size(unit) if unit.bytes > 1 => {
+                ("sectors of 512 B are", format!("--columns {spec}"))
+            }
+            _ => ("bytes are", format!("--columns {spec}")),
+        };
+        let (name, word) = (name.escape_debug(), word.escape_debug());
+        format!("column `{name}`: `{word}` is no known unit, so {unit} a guess; {option} settles it")
+    });
+    let remarks = remarks.collect();
+    Ok(Settled { spec, time_guessed, remarks })
+}
+
+/// The columns of a file that begins like this: as a person says, or as its heading does.
+pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Result<Settled, TraceError> {
+    let given = named.cloned().unwrap_or_default();
+    let headed = given.columns.is_empty();
+    let mut settled = if headed {
+        let Some((_, found)) = heading_of(text, given.separator) else {
+            let why = candidates(text, given.separator).next().and_then(|(line, by)| of_line(line, by).err());
+            let why = why.unwrap_or_else(|| "there is none".to_owned());
+            let what = format!("the heading names no columns that make a request ({why}); --columns would name them");
+            return Err(TraceError::file(file, what));
+        };
+        let spec = ColumnSpec { skip_lines: given.skip_lines, ops: given.ops, ..found.spec };
+        Settled { spec, ..found }
+    } else {
+        let separator = given.separator.unwrap_or_else(|| separator_by_count(text, &given));
+        let spec = ColumnSpec { separator: Some(separator), ..given };
+        Settled { spec, time_guessed: false, remarks: Vec::new() }
+    };
+    settled.take(&Sample::of(text, &settled.spec), headed);
+    let sample = Sample::of(text, &settled.spec);
+    match sample.words.first() {
+        Some((line, _)) => {
+            let words: Vec<&[u8]> = sample.words.iter().map(|(_, word)| *word).collect();
+            Err(TraceError::line(file, *line, ops::without_meaning(&words)))
+        }
+        None => Ok(settled),
+    }
+}
+
+impl Settled {
+    fn take(&mut self, sample: &Sample, headed: bool) {
+        for column in &mut self.spec.columns {
+            match column {
+                Column::Time(clock)
+                    if (clock.is_none() || headed) && sample.first_time.is_some_and(date::looks_like) =>
+                {
+                    *clock = Some(Clock::Date);
+                    self.time_guessed = false;
+                }
+                Column::Time(clock @ None) if headed => {
+                    *clock = sample.first_time.and_then(since_1970).map(Clock::Unit);
+                }
+                Column::Device { names } => *names |= sample.device_names,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The unit in which a time of this century counts from 1970, or as Windows does.
+fn since_1970(time: &[u8]) -> Option<TimeUnit> {
+    let whole = time.split(|byte| matches!(byte, b'.' | b',')).next()?;
+    let time: u64 = std::str::from_utf8(whole).ok()?.parse().ok()?;
+    const SECONDS: std::ops::Range<u64> = 900_000_000..4_000_000_000;
+    let counts = |a_second: u64| SECONDS.contains(&(time / a_second));
+    match time {
+        _ if FILE_TIMES.contains(&time) => Some(TimeUnit::HundredNs),
+        _ if counts(1) => Some(TimeUnit::S),
+        _ if counts(1_000) => Some(TimeUnit::Ms),
+        _ if counts(1_000_000) => Some(TimeUnit::Us),
+        _ if counts(1_000_000_000) => Some(TimeUnit::Ns),
+        _ => None,
+    }
+}
+
+/// What separates columns, by what makes the right number of them.
+fn separator_by_count(text: &[u8], spec: &ColumnSpec) -> u8 {
+    let skip = usize::try_from(spec.skip_lines).unwrap_or(usize::MAX);
+    let lines = || {
+        let lines = text.split(|&byte| byte == b'\n').skip(skip).map(<[u8]>::trim_ascii);
+        lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(SEPARATOR_LINES)
+    };
+    if let Some(named) = lines().next().and_then(named_separator) {
+        return named;
+    }
+    let right = spec.columns.len();
+    let fits = |&separator: &u8| {
+        let counts = || lines().map(move |line| split(line, separator).len());
+        (counts().filter(|&count| count == right).count(), counts().filter(|&count| count > right).count())
+    };
+    // The last of several that fit as well is taken.
+    let best = [b' ', b'|', b'\t', b';', b','].into_iter().max_by_key(fits);
+    best.unwrap_or(b',')
+}
+
+/// What the records of a file's beginning show.
+#[derive(Default)]
+struct Sample<'a> {
+    first_time: Option<&'a [u8]>,
+    /// A device is no number.
+    device_names: bool,
+    /// Words for operations that have no meaning, with the lines where they are first.
+    words: Vec<(u64, &'a [u8])>,
+}
+
+impl<'a> Sample<'a> {
+    fn of(text: &'a [u8], spec: &ColumnSpec) -> Self {
+        let mut sample = Sample::default();
+        let separator = spec.separator.unwrap_or(b',');
+        let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).zip(1..);
+        for (line, number) in lines.skip_while(|(_, number)| *number <= spec.skip_lines) {
+            let cells = if line.starts_with(b"#") { Vec::new() } else { split(line, separator) };
+            let pairs = || spec.columns.iter().zip(cells.iter().copied());
+            let is_number = |cell: &[u8]| cell.first().is_none_or(u8::is_ascii_digit);
+            let is_record = pairs().all(|(column, cell)| match column {
+                Column::Address(_) | Column::Size(_) => is_number(cell),
+                Column::Time(_) => cell.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.'),
+                _ => true,
+            });
+            if cells.len() < spec.columns.len() || !is_record {
+                continue;
+            }
+            for (column, cell) in pairs() {
+                match column {
+                    Column::Time(_) => sample.first_time = sample.first_time.or(Some(cell)),
+                    Column::Device { .. } => {
+                        sample.device_names |= cell.is_empty() || !cell.iter().all(u8::is_ascii_digit);
+                    }
+                    Column::Op if spec.op(cell).is_none() => sample.word(number, cell),
+                    _ => {}
+                }
+            }
+        }
+        sample
+    }
+
+    fn word(&mut self, number: u64, word: &'a [u8]) {
+        if self.words.len() < WORDS_MAX && self.words.iter().all(|(_, known)| !known.eq_ignore_ascii_case(word)) {
+            self.words.push((number, word));
+        }
+    }
+}

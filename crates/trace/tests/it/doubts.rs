@@ -1,0 +1,142 @@
+//! What is doubted of a guess, and what is not.
+
+use std::io::Cursor;
+
+use crate::samples::{says, says_not};
+use phelsuma_trace::{Format, InputReport, OpenOptions, Request, SkipReason, TimeUnit, reader_from};
+
+fn read_with(text: &str, options: &OpenOptions) -> Result<(Vec<Request>, InputReport), String> {
+    let opened = reader_from(Cursor::new(text.as_bytes().to_vec()), "t", options);
+    let mut trace = opened.map_err(|error| error.to_string())?;
+    let requests: Result<Vec<Request>, _> = trace.by_ref().collect();
+    Ok((requests.map_err(|error| error.to_string())?, trace.report()))
+}
+
+fn report(text: &str) -> InputReport {
+    read_with(text, &OpenOptions::default()).unwrap().1
+}
+
+fn error(text: &str) -> String {
+    read_with(text, &OpenOptions::default()).unwrap_err()
+}
+
+#[test]
+fn five_columns_are_doubted_both_ways() {
+    // 256 KiB at multiples of it, in sectors, as another program writes them.
+    let aligned = "0.000000 0 512 512 0\n0.001000 0 1024 512 0\n0.001500 0 1536 1024 0\n";
+    let doubted = report(aligned);
+    assert_eq!(doubted.files[0].format, Format::Replayer);
+    says(&doubted, "may be sectors and not bytes: --format disksim");
+    let marked = report(&aligned.replacen("512 0\n", "512 0 # disksim, ms\n", 1));
+    assert_eq!((marked.files[0].format, &marked.warnings[..]), (Format::DiskSim, &[][..]), "{marked:?}");
+    let named = OpenOptions { format: Some(Format::Replayer), ..OpenOptions::default() };
+    assert_eq!(read_with(aligned, &named).unwrap().1.warnings, [""; 0]);
+    for sound in
+        ["0.1 0 8192 4096 0\n0.2 0 0 4096 1\n0.3 0 4096 4096 1\n", "0.1 0 512 512 0\n0.2 0 0 65536 1\n0.3 0 0 512 1\n"]
+    {
+        assert_eq!(report(sound).files[0].format, Format::Replayer);
+        assert_eq!(report(sound).warnings, [""; 0]);
+    }
+}
+
+#[test]
+fn a_size_of_a_sector_that_is_named_is_not_doubted() {
+    let pages = "0 0 64 64 0\n1000 0 128 64 0\n2000 0 640 64 1\n";
+    let sector = OpenOptions { sector_bytes: Some(4096), ..OpenOptions::default() };
+    assert_eq!(read_with(pages, &sector).unwrap().1.warnings, [""; 0]);
+    assert_eq!(report(pages).warnings, [""; 0]);
+    says(&report("0 0 4096 4096 0\n1 0 8192 512 0\n2 0 0 512 0\n"), "--format replayer");
+}
+
+#[test]
+fn times_that_are_too_dense_or_too_long_are_doubted() {
+    let lines = |step: u64| (0..200).map(|n| format!("{} 0 {} 8 0\n", n * step, n * 24)).collect::<String>();
+    says(&report(&lines(7)), "with times in ns there are 143575017 requests a second, which is many: --time-unit");
+    says_not(&report(&lines(7000)), "requests a second");
+    let millis = OpenOptions { time_unit: Some(TimeUnit::Ns), ..OpenOptions::default() };
+    assert_eq!(read_with(&lines(7), &millis).unwrap().1.warnings, [""; 0], "a person says so");
+    says(
+        &report("1700000000.5,hm,0,Write,0,4096,1\n1700000001.5,hm,0,Read,0,4096,1\n"),
+        "they may be seconds since 1970: --time-unit s",
+    );
+    assert_eq!(report("0,hm,0,Write,0,4096,1\n1000,hm,0,Read,0,4096,1\n").warnings, [""; 0]);
+    says(
+        &report("0 1 51744 4096\n13564800 0 8 4096\n13564900 0 8 4096\n"),
+        "with times in s the trace lasts 157 days, which is long: --time-unit names another unit, --columns other columns",
+    );
+    // Commas make five numbers Tencent's.
+    says(&report("0,0,4096,1,0\n9000000,0,8192,1,1\n"), "the trace lasts 104 days");
+}
+
+#[test]
+fn four_numbers_of_which_most_are_no_requests_are_no_midas_trace() {
+    let line = |n: u64| format!("{} {} {} 8\n", n * 3, n % 4, n * 17);
+    let few = (0..40).map(|n| if n % 4 == 2 { String::new() } else { line(n) }).collect::<String>();
+    assert_eq!(report(&few).files[0].format, Format::Midas);
+    let most =
+        (0..40).map(|n| format!("{} {} {} 8\n", n * 3, if n % 3 == 0 { 1 } else { 2 }, n * 17)).collect::<String>();
+    assert!(error(&most).contains("--columns"), "{}", error(&most));
+    // What the beginning does not show is said at the end.
+    let late = few.repeat(200) + &"1 2 3 8\n".repeat(9000);
+    says(&report(&late), "so the guess of midas may be wrong: --format names another, --columns any columns");
+}
+
+#[test]
+fn a_damaged_line_of_blkparse_is_no_line_of_its_own() {
+    let sound = "8,0 0 1 0.1 10 D W 0 + 8 [x]\n8,0 0 2 0.2 10 D W 8 + 8 [x]\n";
+    let own = "CPU0 (sda):\n Reads Queued:           0,        0KiB\t Writes Queued:           2,        8KiB\n\
+               Total (sda):\n Reads Requeued:         0\t\t Writes Requeued:         0\n\n\
+               Throughput (R/W): 0KiB/s / 40KiB/s\nEvents (sda): 2 entries\nSkips: 0 forward (0 -   0.0%)\n";
+    let (requests, said) = read_with(&format!("{sound}{own}"), &OpenOptions::default()).unwrap();
+    assert_eq!((requests.len(), said.warnings.len()), (2, 0));
+    for damaged in ["8.0 0 3 0.3 10 D W 16 + 8 [x]", "8,x 0 3 0.3 10 D W 16 + 8 [x]", "0 3 0.3 10 7 D W 16 + 8 [x]"] {
+        let said = error(&format!("{sound}{damaged}\n{sound}"));
+        assert!(said.starts_with(&format!("t:3: `{damaged}`: no `major,minor` in front")), "{said}");
+        // In front of the first record it may be what an archive left.
+        says(&report(&format!("{damaged}\n{sound}")), "line 1 is left out");
+    }
+}
+
+#[test]
+fn nvme_trims_and_blocks_are_said() {
+    let nvme =
+        |command: &str| format!(" a-1 [000] ..... 1.0: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=1, cmd=({command})\n");
+    let text = nvme("nvme_cmd_write slba=8, len=7") + &nvme("nvme_cmd_dsm nr=0, attributes=4");
+    let said = report(&text);
+    says(&said, "left out: 1 requests without their range");
+    says(&said, "taken for 512 bytes, where --sector names another: 1");
+    let sector = OpenOptions { sector_bytes: Some(4096), ..OpenOptions::default() };
+    says_not(&read_with(&text, &sector).unwrap().1, "taken for 512 bytes");
+    let block = " a-1 [000] ..... 1.0: block_rq_issue: 8,0 W 4096 () 2048 + 8 [a]\n";
+    assert_eq!(report(block).warnings, [""; 0]);
+}
+
+#[test]
+fn a_task_may_be_called_as_times_are() {
+    let text = " 12: foo bar-33 [000] ..... 1.000000: block_rq_issue: 8,0 W 4096 () 2048 + 8 [12: foo bar]\n\
+                3.5: 7-3 [001] d..1. 2.000000: block:block_rq_issue: 8,0 R 4096 () 2056 + 8 [3.5: 7]\n";
+    let (requests, _) = read_with(text, &OpenOptions::default()).unwrap();
+    assert_eq!(requests.iter().map(|request| request.time_ns).collect::<Vec<_>>(), [1_000_000_000, 2_000_000_000]);
+}
+
+#[test]
+fn marks_where_files_were_joined_are_passed_over() {
+    let msr =
+        "\u{feff}128166372003061629,hm,0,Write,7014912,4096,26\n128166372016382155,hm,0,Read,1074696192,4096,113\n";
+    let (requests, said) = read_with(&msr.repeat(3), &OpenOptions::default()).unwrap();
+    assert_eq!((requests.len(), said.left_out.total()), (6, 0));
+    let csv = "\u{feff}time_us,device,op,offset_bytes,size_bytes\n0,0,write,0,4096\n";
+    assert_eq!(read_with(&csv.repeat(2), &OpenOptions::default()).unwrap().0.len(), 2);
+    let blkparse = "\u{feff}8,0 0 1 0.1 10 D W 0 + 8 [x]\n8,0 0 2 0.2 10 D W 8 + 8 [x]\n";
+    let (requests, said) = read_with(&blkparse.repeat(2), &OpenOptions::default()).unwrap();
+    assert_eq!((requests.len(), said.left_out.count(SkipReason::RecorderLine)), (4, 0));
+}
+
+#[test]
+fn a_unit_of_times_is_refused_where_records_fix_it() {
+    for format in [Format::Blktrace, Format::HpSrt] {
+        let options = OpenOptions { format: Some(format), time_unit: Some(TimeUnit::Us), ..OpenOptions::default() };
+        let said = read_with("x", &options).unwrap_err();
+        assert_eq!(said, format!("{format} has times in a fixed unit, so another one cannot be"));
+    }
+}
