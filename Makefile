@@ -4,10 +4,10 @@ CARGO ?= cargo
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm: what a scan finds, or map blocks; and translation pages, which take
 # longer.
-FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,sepbit,midas,block,bast,fast,superblock,last++
+FTLS  := page,fifo,d-choices,pl-greedy,dual-greedy,cost-benefit,cat,dac,dac-sealed,sepbit,midas,block,bast,fast,superblock,last++
 # What is more than another one on several channels alone.
 MM    := ftl-mm:block,ftl-mm:bast,ftl-mm:fast,ftl-mm:superblock
-PAGED := dftl-noflush,dftl-page,dftl-timeout,dftl-req,lazyftl,ib-ftl,geckoftl
+PAGED := dftl-noflush,dftl-page,dftl-timeout,dftl-req,lazyftl,ib-ftl,geckoftl,geckoftl-classes
 # A tree that is looked into for each page takes ten times as long on the drives of the others.
 MU    := mu-ftl
 ON_MU := --ftl $(MU) --blocks 64 --pages-per-block 16 --ratio 0.4

@@ -124,13 +124,13 @@ pub enum Operator {
     /// Is less.
     #[serde(rename = "<")]
     Less,
-    /// Is at most that.
+    /// Is at most that, or above it by at most `tolerance`, a share of it.
     #[serde(rename = "<=")]
     AtMost,
     /// Is greater.
     #[serde(rename = ">")]
     Greater,
-    /// Is at least that.
+    /// Is at least that, or below it by at most `tolerance`, a share of it.
     #[serde(rename = ">=")]
     AtLeast,
     /// Lies between `value` and `most`.
@@ -181,7 +181,7 @@ pub struct Claim {
     pub value: f64,
     /// The upper end of `between`.
     pub most: Option<f64>,
-    /// By what share of the paper's number `about` may be off.
+    /// By what share of the paper's number `about` may be off, and `>=` and `<=` on their one side.
     pub tolerance: Option<f64>,
     /// The unit of both numbers; none for counts, ratios and shares.
     #[serde(default)]
@@ -320,9 +320,10 @@ impl Document {
                 Operator::Between if claim.most.is_none_or(|most| most < claim.value) => {
                     return Err(format!("claim '{id}': 'between' needs a most that is not below its value"));
                 }
-                Operator::About | Operator::Between => {}
+                Operator::About | Operator::AtLeast | Operator::AtMost if claim.most.is_none() => {}
+                Operator::Between if claim.tolerance.is_none() => {}
                 _ if claim.tolerance.is_some() || claim.most.is_some() => {
-                    return Err(format!("claim '{id}': tolerance goes with 'about', most with 'between'"));
+                    return Err(format!("claim '{id}': tolerance goes with 'about', '>=' and '<=', most with 'between'"));
                 }
                 _ => {}
             }
@@ -363,8 +364,10 @@ impl fmt::Display for Claim {
             (Operator::Between, _, Some(most)) => write!(f, "{value} to {most}")?,
             (Operator::Equal, ..) => write!(f, "{value}")?,
             (Operator::Less, ..) => write!(f, "< {value}")?,
+            (Operator::AtMost, Some(off), _) => write!(f, "≤ {value} + {:.3} %", Rounded(off * 100.0))?,
             (Operator::AtMost, ..) => write!(f, "≤ {value}")?,
             (Operator::Greater, ..) => write!(f, "> {value}")?,
+            (Operator::AtLeast, Some(off), _) => write!(f, "≥ {value} − {:.3} %", Rounded(off * 100.0))?,
             (Operator::AtLeast, ..) => write!(f, "≥ {value}")?,
             (Operator::About | Operator::Between, ..) => write!(f, "{value}")?,
         }

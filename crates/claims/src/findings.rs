@@ -40,6 +40,9 @@ pub struct RunOf {
     /// Whether the drive was in its steady state at the end, if that was looked at.
     #[serde(default)]
     pub steady: Option<bool>,
+    /// Of a figure: why the run could not be, so that the series has no line of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 impl RunOf {
@@ -47,7 +50,12 @@ impl RunOf {
     pub fn new(command: String, result: Option<&(Value, Option<String>)>) -> Self {
         let key = result.and_then(|(_, key)| key.clone());
         let steady = result.and_then(|(result, _)| result.get("steady")?.as_bool());
-        Self { command, key, steady }
+        Self { command, key, steady, why: None }
+    }
+
+    /// A run that could not be.
+    pub fn without_result(command: String, why: String) -> Self {
+        Self { command, key: None, steady: None, why: Some(why) }
     }
 }
 
@@ -66,7 +74,7 @@ pub struct Finding {
     pub value: f64,
     /// The upper end of `between`.
     pub most: Option<f64>,
-    /// By what share of the paper's number `about` may be off.
+    /// By what share of the paper's number `about` may be off, and `>=` and `<=` on their one side.
     pub tolerance: Option<f64>,
     /// The unit of both numbers.
     pub unit: String,
@@ -94,7 +102,7 @@ pub struct Findings {
     pub scale: Scale,
     /// The findings about each claim, in the order of the document.
     pub claims: Vec<Finding>,
-    /// What each figure that was written stands on, by name.
+    /// What each figure stands on, by name, and the runs of it that could not be.
     #[serde(default)]
     pub figures: BTreeMap<String, BTreeMap<String, RunOf>>,
 }

@@ -57,15 +57,15 @@ pub fn judge(claim: &Claim, plan: &Plan, results: &Results) -> Finding {
 }
 
 fn holds(claim: &Claim, measured: f64) -> bool {
-    let value = claim.value;
+    let (value, off) = (claim.value, claim.value.abs() * claim.tolerance.unwrap_or(0.0));
     match claim.operator {
-        Operator::About => (measured - value).abs() <= value.abs() * claim.tolerance.unwrap_or(0.0),
+        Operator::About => (measured - value).abs() <= off,
         #[allow(clippy::float_cmp)] // Equal is for counts.
         Operator::Equal => measured == value,
         Operator::Less => measured < value,
-        Operator::AtMost => measured <= value,
+        Operator::AtMost => measured <= value + off,
         Operator::Greater => measured > value,
-        Operator::AtLeast => measured >= value,
+        Operator::AtLeast => measured >= value - off,
         Operator::Between => (value..=claim.most.unwrap_or(value)).contains(&measured),
     }
 }
@@ -121,15 +121,19 @@ mod tests {
             (Operator::About, [1.81, 2.19], [1.79, 2.21]),
             (Operator::Equal, [2.0, 2.0], [1.99, 2.01]),
             (Operator::Less, [1.99, -5.0], [2.0, 2.01]),
-            (Operator::AtMost, [2.0, -5.0], [2.01, 3.0]),
+            (Operator::AtMost, [2.19, -5.0], [2.21, 3.0]),
             (Operator::Greater, [2.01, 5.0], [2.0, 1.99]),
-            (Operator::AtLeast, [2.0, 5.0], [1.99, 0.0]),
+            (Operator::AtLeast, [1.81, 5.0], [1.79, 0.0]),
             (Operator::Between, [2.0, 3.0], [1.99, 3.01]),
         ] {
             let claim = claim(operator, 2.0);
             assert!(in_it.iter().all(|x| holds(&claim, *x)), "{operator:?}");
             assert!(!beside.iter().any(|x| holds(&claim, *x)), "{operator:?}");
         }
-        assert!(holds(&claim(Operator::About, -2.0), -2.1));
+        assert!(holds(&claim(Operator::About, -2.0), -2.1) && holds(&claim(Operator::AtLeast, -2.0), -2.1));
+        for (operator, beside) in [(Operator::AtMost, 2.01), (Operator::AtLeast, 1.99)] {
+            let exact = Claim { tolerance: None, ..claim(operator, 2.0) };
+            assert!(holds(&exact, 2.0) && !holds(&exact, beside), "{operator:?}");
+        }
     }
 }

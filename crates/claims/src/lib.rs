@@ -33,7 +33,7 @@ pub use document::{ByScale, Chosen, Claim, Document, Figure, Kind, Operator, Run
 pub use drawing::Draw;
 pub use error::ClaimsError;
 pub use expression::Expression;
-pub use figures::csv;
+pub use figures::{csv, runs_of};
 pub use findings::{Finding, Findings, RunOf, Verdict};
 pub use judge::{Results, judge};
 pub use plan::Plan;

@@ -50,6 +50,14 @@ const GECKO: ValidityPart = ValidityPart::Gecko { size_ratio: 2, partitions: 0, 
 
 const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
 
+const GECKOFTL: PageParts = PageParts {
+    mapping: LAZY,
+    validity: GECKO,
+    metadata: MetadataPart::Left,
+    power: PowerPart::GeckoRec,
+    ..PAGE
+};
+
 const SUPERBLOCK: LogScheme = LogScheme::Superblock(SuperblockParts::DEFAULT);
 
 const fn log_block(scheme: LogScheme) -> Composition {
@@ -114,6 +122,15 @@ pub const PRESETS: &[Preset] = &[
         about: "as page, regions from cold to hot by ages of pages, cat without wear (DAC, as Dual Greedy has it)",
         composition: Composition::PageMapped(PageParts {
             victim: victims::cost_age::CAT_WITHOUT_WEAR,
+            placement: placements::dac::SPEC.chosen(),
+            ..PAGE
+        }),
+    },
+    Preset {
+        name: "dac-sealed",
+        about: "as dac, cost-benefit by the age of blocks: each class comes to about its best share of the spare space",
+        composition: Composition::PageMapped(PageParts {
+            victim: victims::cost_age::COST_BENEFIT_SEALED.chosen(),
             placement: placements::dac::SPEC.chosen(),
             ..PAGE
         }),
@@ -251,12 +268,15 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "geckoftl",
         about: "demand-paged mapping, stale pages in Logarithmic Gecko, metadata left until it is stale (GeckoFTL)",
+        composition: Composition::PageMapped(GECKOFTL),
+    },
+    Preset {
+        name: "geckoftl-classes",
+        about: "as geckoftl, user data in dac's regions by times in spare areas, victims as dac-sealed",
         composition: Composition::PageMapped(PageParts {
-            mapping: LAZY,
-            validity: GECKO,
-            metadata: MetadataPart::Left,
-            power: PowerPart::GeckoRec,
-            ..PAGE
+            victim: victims::cost_age::COST_BENEFIT_SEALED.chosen(),
+            placement: placements::dac::FROM_FLASH,
+            ..GECKOFTL
         }),
     },
     Preset {

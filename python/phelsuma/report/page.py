@@ -117,6 +117,8 @@ def _picture(made: Any, about: str) -> str:
 def _figure(figure: Figure, again: str) -> str:
     columns = _details("what is drawn", "\n".join(_formulas(figure.spec["columns"])))
     command = _command(f"{again} --only {figure.id}")
+    missing = [f"{run} cannot be run here: {of['why']}" for run, of in figure.runs.items() if "why" in of]
+    columns += "".join(f'<p class="why">{_text(line)}</p>' for line in missing)
     if not figure.rows:
         return (
             f'<figure class="none" id="{_text(figure.id)}"><figcaption>{_text(figure.at)}: <strong>{NOT_RUN}</strong>'

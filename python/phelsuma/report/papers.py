@@ -132,7 +132,8 @@ def read(folder: Path, scale: str) -> Paper:
     for spec in document.get("figures", []):
         runs = results.get("figures", {}).get(spec["id"])
         series = folder / f"figures-{scale}" / f"{spec['id']}.csv"
-        rows = _rows(series) if runs is not None and series.is_file() else []
+        done = any("why" not in run for run in (runs or {}).values())
+        rows = _rows(series) if done and series.is_file() else []
         figures.append(Figure(spec["id"], spec["at"], spec, rows, runs or {}))
     return Paper(folder.name, document.get("title", folder.name), path.is_file(), claims, figures)
 

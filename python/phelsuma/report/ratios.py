@@ -27,7 +27,8 @@ def stated(claim: Dict[str, Any], *, short: bool = False) -> str:
     off = ""
     if claim["tolerance"] is not None:
         percent = f"{100 * claim['tolerance']:.3g} %"
-        off = f" ± {percent}" if short else f" (by up to {percent})"
+        sign = {"about": "±", "<=": "+"}.get(claim["operator"], "−")
+        off = f" {sign} {percent}" if short else f" (by up to {percent})"
     return f"{claim['operator']} {number(value, unit)}{off}"
 
 
@@ -45,7 +46,8 @@ def _allowed(found: Dict[str, Any], low: float, high: float) -> Tuple[float, flo
     if of == "between":
         return 1, found["most"] / found["value"]
     if of in ("<", "<=", ">", ">="):
-        return (low, 1) if (of[0] == "<") == (found["value"] > 0) else (1, high)
+        off = found["tolerance"] or 0
+        return (low, 1 + off) if (of[0] == "<") == (found["value"] > 0) else (1 - off, high)
     return 1, 1
 
 

@@ -6,8 +6,8 @@ use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::{output, table};
 use phelsuma_claims::{
-    Claim, Document, Figure, Finding, Findings, Kind, Plan, Results, RunOf, SOURCES, Scale, Store, StoredRun,
-    StoredRuns, VERSION, csv, judge, key,
+    Claim, Document, Figure, Finding, Findings, Kind, Plan, Results, SOURCES, Scale, Store, StoredRun, StoredRuns,
+    VERSION, csv, judge, key, runs_of,
 };
 use phelsuma_drive::{RunConfig, RunError};
 use phelsuma_nand::Geometry;
@@ -198,16 +198,13 @@ fn write_figures(
                 results.insert(name.clone(), Ok((run.result.clone(), Some(run.key()))));
             }
         }
-        // A run that cannot be has no line; one that is still to be done would leave a hole.
-        if lines.iter().all(|name| results.contains_key(name))
-            && let Some(text) = csv(figure, plan, results)
-        {
+        // A run that cannot be has no line, but a reason; one that is still to be done would leave a hole.
+        let Some(runs) = runs_of(figure, plan, results) else { continue };
+        if let Some(text) = csv(figure, plan, results) {
             store.write_figure(plan.scale, &figure.id, &text)?;
-            let run_of = |name: &String| {
-                let result = results.get(name)?.as_ref().ok()?;
-                Some((name.clone(), RunOf::new(plan.commands.get(name)?.clone()?, Some(result))))
-            };
-            findings.figures.insert(figure.id.clone(), lines.iter().filter_map(run_of).collect());
+        }
+        if !runs.is_empty() {
+            findings.figures.insert(figure.id.clone(), runs);
         }
     }
     Ok(())
@@ -232,11 +229,20 @@ fn as_text(claims: &[&Claim], found: &[Finding]) -> String {
 /// Where a figure's series are.
 fn figure_as_text(figure: &Figure, store: &Store, scale: Scale, findings: &Findings) -> String {
     let (id, at) = (&figure.id, &figure.at);
-    let told = match findings.figures.get(id) {
-        Some(runs) => format!("{id}: {} runs, in {}", runs.len(), store.figure_path(scale, id).display()),
-        None => format!("{id}: nothing to show at the {} scale", scale.name()),
+    let runs = findings.figures.get(id).into_iter().flat_map(BTreeMap::iter);
+    let (failed, done): (Vec<_>, Vec<_>) = runs.partition(|(_, run)| run.why.is_some());
+    let told = match done.len() {
+        0 => format!("{id}: nothing to show at the {} scale", scale.name()),
+        n => format!("{id}: {n} runs, in {}", store.figure_path(scale, id).display()),
     };
-    table::wrapped(&format!("{told} ({at})"), table::PROSE_WIDTH_MAX) + "\n"
+    let told = std::iter::once(format!("{told} ({at})"));
+    let reasons = failed.into_iter().filter_map(|(name, run)| {
+        let why = run.why.as_ref()?;
+        // The reason of a run that was begun names it.
+        let why = why.strip_prefix(&format!("{name}: ")).unwrap_or(why);
+        Some(format!("  no line for {name}: {why}"))
+    });
+    told.chain(reasons).map(|line| table::wrapped(&line, table::PROSE_WIDTH_MAX) + "\n").collect()
 }
 
 /// The runs that say of themselves that their drive was still changing: what they measure depends on their length.

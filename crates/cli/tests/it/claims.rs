@@ -376,12 +376,16 @@ fn a_figure_is_run_without_the_claims() {
     let papers = papers("claims-figure", TINY);
     let told = prints(&claims("run", &papers, "--only points"));
     let csv = papers.join("tiny/figures-quick/points.csv");
-    assert_eq!(told, format!("points: 2 runs, in {} (figure 1)\n", csv.display()));
+    let (of_two, of_none) = told.split_once('\n').unwrap();
+    assert_eq!(of_two, format!("points: 2 runs, in {} (figure 1)", csv.display()));
+    assert!(of_none.starts_with("  no line for unknown: unknown FTL 'nonsense'"), "{of_none}");
     assert_eq!(runs(&papers), 2);
     assert!(fs::read_to_string(&csv).unwrap().lines().count() > 3);
     let found: Value = serde_json::from_str(&prints(&claims("run", &papers, "--only points,bitmap --json"))).unwrap();
     assert_eq!(verdicts(&found), [("bitmap".to_string(), "holds".to_string())]);
-    assert_eq!(found["figures"]["points"].as_object().unwrap().len(), 2);
+    let of_it = found["figures"]["points"].as_object().unwrap();
+    assert_eq!(of_it.keys().collect::<Vec<_>>(), ["sized_64", "sized_80", "unknown"]);
+    assert!(of_it["unknown"]["why"].as_str().unwrap().contains("nonsense") && of_it["sized_64"].get("why").is_none());
 }
 
 #[test]

@@ -42,6 +42,9 @@ fn config(preset: &Preset, logical_pages: u32) -> Config {
     if composition.knowledge() == Some(Knowledge::Deaths) {
         composition.set("oracle.windows", "6").unwrap();
     }
+    if let Some(Knowledge::Classes(_)) = composition.knowledge() {
+        composition.set("quota.classes", "2").unwrap();
+    }
     Config::new(preset.name, composition, logical_pages, 1)
 }
 

@@ -22,7 +22,7 @@
 use super::unknown::UNKNOWN;
 use crate::blocks::{Moments, View, Wants};
 use crate::policy::{Asks, Context, HostWrite, MovedPage, OldCopy, Placement, PlacementSpec, State};
-use crate::spec::Param;
+use crate::spec::{Chosen, Param};
 use crate::{Counter, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -63,6 +63,11 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
     let asks = if values.is(&PAGE_TIMES, "spare") { Asks::NOTHING.pages().old_spares() } else { Asks::NOTHING.pages() };
     if values.is(&UNKNOWN, "fetch") { asks.fetches() } else { asks }
 });
+
+/// DAC without a table of pages: their times from spare areas, and where a lazy mapping does not know the old copy, from
+/// that of the translation page.
+pub(crate) const FROM_FLASH: Chosen<PlacementSpec> =
+    SPEC.chosen().with(1 + REGIONS_MAX, 1).with(2 + REGIONS_MAX, 1);
 
 /// Regions, the coldest first.
 #[derive(Clone)]

@@ -5,7 +5,8 @@
 //!
 //! **No real FTL has this**: the class of a page comes with the host's request ([`Hint::Class`]). So every combination
 //! with it counts as an oracle. A page without a hint stays in the class of its old copy, and is of the last class
-//! where there is none. Classes beyond the last are taken for that.
+//! where there is none. Classes beyond the last are taken for that. A workload with fewer classes leaves the others
+//! empty. With two classes of a skewed workload that has no classes of its own, policies that infer them do better.
 //!
 //! A power cut loses from RAM only how often each class was written: the class of a block is that of its first page's
 //! spare area. Copies that a recovery makes are of the last class until they are written again.
@@ -20,7 +21,7 @@ use alloc::boxed::Box;
 use core::any::Any;
 
 const CLASSES: Param =
-    Param::number("quota.classes", 1, 32, 2, "classes of static-quota, which the workload names: an oracle");
+    Param::number("quota.classes", 1, 32, 16, "classes of static-quota, which the workload names: an oracle");
 
 pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
     "static-quota",
