@@ -4,7 +4,8 @@
 //! - 17 bytes per slot of a hash table that holds every page ever *written*. That is 20 to 39 bytes per unique written
 //!   page (half as much again for a moment when a table grows);
 //! - 16 bytes per run of neighbouring pages that are read or written;
-//! - 16 bytes for each of at most 65,536 distinct request sizes.
+//! - 16 bytes for each of at most 65,536 distinct request sizes;
+//! - half a MiB for the places of requests.
 //!
 //! Over [`UNIQUE_PAGES_MAX`] written pages the pass stops with an error.
 
@@ -25,6 +26,7 @@ use crate::workload::Workload;
 
 mod display;
 mod lifetimes;
+mod places;
 mod share;
 mod sizes;
 mod updates;
@@ -105,6 +107,9 @@ pub struct TraceInfo {
     pub sequential_write_share: f64,
     /// How many of the pages of writes of a size had been written before, smaller sizes first.
     pub write_updates: Vec<UpdateShare>,
+    /// Pages read or written in each 16th of the addresses up to the highest byte, the lowest first, and in it in each
+    /// 16th of the requests. Addresses of several devices are on top of each other.
+    pub places: Vec<u64>,
     /// How long written pages live.
     pub lifetimes: Lifetimes,
     /// Records that the reader skipped.
@@ -220,6 +225,7 @@ struct Tally {
     reads: Direction,
     writes: Direction,
     updates: updates::Counter,
+    places: places::Counter,
     lifetimes: Counter,
     trims: u64,
     flushes: u64,
@@ -294,6 +300,7 @@ impl Tally {
             reads: Direction::default(),
             writes: Direction::default(),
             updates: updates::Counter::default(),
+            places: places::Counter::new(options.page_bytes),
             lifetimes: Counter::after(options.warmup_pages),
             trims: 0,
             flushes: 0,
@@ -308,6 +315,9 @@ impl Tally {
         self.requests += 1;
         self.clock.take(request.time_ns);
         self.footprint.add(request)?;
+        if matches!(request.op, Op::Read | Op::Write) {
+            self.places.add(self.requests - 1, request);
+        }
         let device = self.devices.entry(request.device).or_default();
         match request.op {
             Op::Flush => {
@@ -349,6 +359,7 @@ impl Tally {
         let page = u64::from(self.page_bytes);
         let unique_pages = self.footprint.pages();
         let input = trace.map(TraceFile::report);
+        let highest_byte = devices.values().map(|device| device.highest_byte).max().unwrap_or(0);
         let span = |device: &DeviceState| device.highest_byte - device.lowest_byte.unwrap_or(device.highest_byte);
         TraceInfo {
             file: file.to_owned(),
@@ -376,7 +387,7 @@ impl Tally {
             times_backwards: input.as_ref().map_or(self.clock.steps_back, |read| read.back_in_time),
             devices: devices.len() as u64,
             span_bytes: devices.values().map(span).fold(0, u64::saturating_add),
-            highest_byte: devices.values().map(|device| device.highest_byte).max().unwrap_or(0),
+            highest_byte,
             unaligned_read_share: share(reads.unaligned, reads.requests),
             unaligned_write_share: share(writes.unaligned, writes.requests),
             sequential_read_share: share(reads.sequential, reads.requests),
@@ -384,6 +395,7 @@ impl Tally {
             read_sizes: reads.sizes.summary(reads.bytes),
             write_sizes: writes.sizes.summary(writes.bytes),
             write_updates: self.updates.summary(),
+            places: self.places.summary(self.requests, highest_byte),
             lifetimes: self.lifetimes.summary(devices.values().map(|device| device.live).sum()),
             skipped: trace.map(|trace| trace.skipped().clone()).unwrap_or_default(),
             input,

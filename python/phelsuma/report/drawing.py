@@ -416,7 +416,7 @@ def _histogram(of: _Shown) -> Any:
 
 
 def _map(of: _Shown) -> Any:
-    """A map as in the paper: places go from the lower left to the right, then upwards. Dark is long."""
+    """A map as in the paper: places go from the lower left to the right, then upwards. Dark is much."""
     made = axes.figure(3.3 * len(of.rows) + 0.9, 3.5)
     values = [[read(row, column) for column in of.columns] for row in of.rows]
     most = max(value for each in values for value in each if not math.isnan(value))
@@ -431,8 +431,9 @@ def _map(of: _Shown) -> Any:
         shown.set_xticks([])
         shown.set_yticks([])
         shown.grid(False)
-        shown.set_xlabel("logical space: rightwards,")
-        shown.set_ylabel("then upwards")
+        x_label = of.spec.get("x_label")
+        shown.set_xlabel(x_label or "logical space: rightwards,")
+        shown.set_ylabel("logical space: upwards" if x_label else "then upwards")
         for spine in shown.spines.values():
             spine.set_visible(True)
         all_shown.append(shown)
