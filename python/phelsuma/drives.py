@@ -86,7 +86,8 @@ class Histogram(NamedTuple):
 
 _OF_INPUTS = (
     *("workload", "trace", "format", "time_unit", "sector", "columns", "separator", "skip_lines", "ops", "event"),
-    *("sort", "only_device", "first", "span", "addresses", "drop_trims", "strict", "fold", "warmup", "passes", "loops"),
+    *("sort", "only_device", "first", "span", "addresses", "drop_trims", "shift", "strict"),
+    *("fold", "warmup", "passes", "loops"),
     "cut_at_end",
 )
 """Options of a run that are about its input. A `Drive` has no input."""

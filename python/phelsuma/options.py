@@ -93,6 +93,8 @@ class Options(TypedDict, total=False):
     """Only requests that begin from one byte to before another, such as 0..10GiB."""
     drop_trims: bool | None
     """Leave trims out."""
+    shift: int | str | None
+    """Move all requests up by so many bytes, such as 512 where a partition begins at sector 63."""
     strict: bool | None
     """Fail where the trace's reader has a warning."""
 

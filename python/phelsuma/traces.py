@@ -168,6 +168,7 @@ class Trace:
         span: Optional[str] = None,
         addresses: Optional[str] = None,
         drop_trims: bool = False,
+        shift: Union[int, str, None] = None,
         strict: bool = False,
     ) -> Trace:
         """Opens a trace, or one that `phelsuma trace get` lists by its name. The options are those of `Options`.
@@ -190,6 +191,7 @@ class Trace:
             "span": span,
             "addresses": addresses,
             "drop_trims": drop_trims,
+            "shift": shift,
             "strict": strict,
         }
         given = {name: value for name, value in options.items() if value is not None and value is not False}

@@ -323,7 +323,9 @@ impl Document {
                 Operator::About | Operator::AtLeast | Operator::AtMost if claim.most.is_none() => {}
                 Operator::Between if claim.tolerance.is_none() => {}
                 _ if claim.tolerance.is_some() || claim.most.is_some() => {
-                    return Err(format!("claim '{id}': tolerance goes with 'about', '>=' and '<=', most with 'between'"));
+                    return Err(format!(
+                        "claim '{id}': tolerance goes with 'about', '>=' and '<=', most with 'between'"
+                    ));
                 }
                 _ => {}
             }

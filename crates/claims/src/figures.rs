@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 
 /// Every run of a figure that has a command at the scale of the plan, by name; none where one is still to be done.
 pub fn runs_of(figure: &Figure, plan: &Plan, results: &Results) -> Option<BTreeMap<String, RunOf>> {
-    let commands = plan.lines.get(&figure.id)?.iter().filter_map(|name| Some((name, plan.commands.get(name)?.clone()?)));
+    let commands =
+        plan.lines.get(&figure.id)?.iter().filter_map(|name| Some((name, plan.commands.get(name)?.clone()?)));
     commands
         .map(|(name, command)| {
             let run = match results.get(name)? {

@@ -57,6 +57,9 @@ pub struct FormatArgs {
     /// Leave trims out
     #[arg(long)]
     drop_trims: bool,
+    /// Move all requests up by so much, such as 512 where a partition begins at sector 63; --addresses are the trace's own
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    shift: Option<u64>,
     /// Fail where the trace's reader has a warning
     #[arg(long)]
     strict: bool,
@@ -132,6 +135,7 @@ impl FormatArgs {
                 span_ns: self.span.clone(),
                 addresses: self.addresses.clone(),
                 drop_trims: self.drop_trims,
+                shift_bytes: self.shift.unwrap_or(0),
             },
             strict: self.strict,
         })
@@ -194,6 +198,7 @@ impl FormatArgs {
             ("--span", self.span.is_some()),
             ("--addresses", self.addresses.is_some()),
             ("--drop-trims", self.drop_trims),
+            ("--shift", self.shift.is_some()),
             ("--strict", self.strict),
         ];
         match self.of_files().iter().chain(&of_requests).find(|(_, given)| *given) {

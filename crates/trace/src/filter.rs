@@ -1,4 +1,4 @@
-//! Which requests of a trace are asked for, and which records are requests at all.
+//! Which requests of a trace are asked for and where they are moved to, and which records are requests at all.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::record::Record;
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
-/// Which requests of a trace are asked for; all of them by default.
+/// Which requests of a trace are asked for, and where they are moved to; all of them where they are by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filters {
     /// Devices, as [`Request::device`](crate::Request) names them; none are all.
@@ -24,9 +24,18 @@ pub struct Filters {
     pub addresses: Option<Range<u64>>,
     /// Leave trims out.
     pub drop_trims: bool,
+    /// So many bytes further up than the trace has them: a partition that begins at sector 63 is aligned by one sector.
+    /// [`Filters::addresses`] are the trace's own.
+    pub shift_bytes: u64,
 }
 
 impl Filters {
+    /// Where a record is moved to. What is then beyond every drive is no request.
+    fn moved(&self, record: &Record) -> Record {
+        let up = if record.op == Op::Flush { 0 } else { self.shift_bytes };
+        Record { offset_bytes: record.offset_bytes.saturating_add(up), ..*record }
+    }
+
     /// Whether a request is asked for, where spans are counted from `begin_ns`. Earlier ones are before every span.
     fn pass(&self, record: &Record, begin_ns: u64) -> bool {
         (self.devices.is_empty() || self.devices.contains(&record.device))
@@ -78,7 +87,8 @@ impl Records for Filtered {
             return Ok(None);
         }
         while let Some(record) = self.source.next_record(noted)? {
-            if let Some(reason) = unusable(&record) {
+            let moved = self.filters.as_ref().map_or(record, |filters| filters.moved(&record));
+            if let Some(reason) = unusable(&record).or_else(|| unusable(&moved)) {
                 noted.skip(reason);
                 continue;
             }
@@ -94,8 +104,8 @@ impl Records for Filtered {
                 }
                 self.passed += 1;
             }
-            noted.take(&record);
-            return Ok(Some(record));
+            noted.take(&moved);
+            return Ok(Some(moved));
         }
         Ok(None)
     }

@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 
 use phelsuma_trace::{
-    ColumnSpec, Filters, Format, InputReport, Op, OpenOptions, Request, TimeUnit, TraceFile, reader_from,
+    ColumnSpec, END_BYTES_MAX, Filters, Format, InputReport, Op, OpenOptions, Request, TimeUnit, TraceFile, reader_from,
 };
 
 use crate::samples::since_earliest;
@@ -122,6 +122,23 @@ fn filters_take_a_beginning_a_span_addresses_and_no_trims() {
     assert_eq!(taken(Filters { addresses: Some(4096..8192), ..Filters::default() }), [70, 80]);
     assert_eq!(taken(Filters { drop_trims: true, ..Filters::default() }), [50, 70, 80, 90]);
     assert_eq!(taken(Filters { drop_trims: true, first: Some(2), ..Filters::default() }), [50, 70]);
+}
+
+#[test]
+fn requests_are_moved_up_but_flushes_and_what_would_be_beyond_every_drive() {
+    let lines = format!(
+        "time_us,device,op,offset_bytes,size_bytes\n0,0,write,32256,4096\n1,0,flush,0,0\n2,0,trim,{},512\n3,0,read,0,512\n",
+        END_BYTES_MAX - 512
+    );
+    let moved = |filters: Filters| -> Vec<(Op, u64)> {
+        let options = OpenOptions { filters, ..OpenOptions::default() };
+        let trace = reader_from(Cursor::new(lines.clone()), "t", &options).unwrap();
+        trace.map(|request| request.unwrap()).map(|request| (request.op, request.offset_bytes)).collect()
+    };
+    let shifted = Filters { shift_bytes: 512, ..Filters::default() };
+    assert_eq!(moved(shifted.clone()), [(Op::Write, 32768), (Op::Flush, 0), (Op::Read, 512)]);
+    // Addresses are the trace's own.
+    assert_eq!(moved(Filters { addresses: Some(0..512), ..shifted }), [(Op::Flush, 0), (Op::Read, 512)]);
 }
 
 #[test]

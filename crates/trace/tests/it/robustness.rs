@@ -20,13 +20,14 @@ fn read_of(opened: Result<TraceFile, TraceError>, bytes: usize, options: &OpenOp
         Err(error) => return assert!(!error.to_string().contains('\n')),
     };
     let (mut yielded, mut failed, mut last_ns) = (0, false, 0);
-    let Filters { devices, first, span_ns, addresses, drop_trims } = &options.filters;
+    let Filters { devices, first, span_ns, addresses, drop_trims, shift_bytes } = &options.filters;
     for request in &mut reader {
         match request {
             Ok(request) => {
                 yielded += 1;
                 assert!(devices.is_empty() || devices.contains(&request.device), "{request:?}");
                 assert!(!drop_trims || request.op != Op::Trim, "{request:?}");
+                assert!(request.op == Op::Flush || request.offset_bytes >= *shift_bytes, "{request:?}");
                 assert!(!options.sort || request.time_ns >= last_ns, "{request:?} after {last_ns}");
                 last_ns = request.time_ns;
                 assert_eq!(request.size_bytes == 0, request.op == Op::Flush, "{request:?}");
@@ -71,8 +72,16 @@ fn taking() -> impl Strategy<Value = OpenOptions> {
     let times = (0..3_000_000_000u64, 1..1u64 << 40);
     let span = prop::option::of(times.prop_map(|(start, length)| start..start + length));
     let addresses = prop::option::of((0..1u64 << 34).prop_map(|start| start..start << 4));
-    let filters = (devices, prop::option::of(0..9u64), span, addresses, any::<bool>()).prop_map(
-        |(devices, first, span_ns, addresses, drop_trims)| Filters { devices, first, span_ns, addresses, drop_trims },
+    let shift = prop_oneof![Just(0), Just(512), any::<u64>()];
+    let filters = (devices, prop::option::of(0..9u64), span, addresses, any::<bool>(), shift).prop_map(
+        |(devices, first, span_ns, addresses, drop_trims, shift_bytes)| Filters {
+            devices,
+            first,
+            span_ns,
+            addresses,
+            drop_trims,
+            shift_bytes,
+        },
     );
     (filters, any::<bool>()).prop_map(|(filters, sort)| OpenOptions { filters, sort, ..OpenOptions::default() })
 }

@@ -66,8 +66,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 
 /// DAC without a table of pages: their times from spare areas, and where a lazy mapping does not know the old copy, from
 /// that of the translation page.
-pub(crate) const FROM_FLASH: Chosen<PlacementSpec> =
-    SPEC.chosen().with(1 + REGIONS_MAX, 1).with(2 + REGIONS_MAX, 1);
+pub(crate) const FROM_FLASH: Chosen<PlacementSpec> = SPEC.chosen().with(1 + REGIONS_MAX, 1).with(2 + REGIONS_MAX, 1);
 
 /// Regions, the coldest first.
 #[derive(Clone)]
