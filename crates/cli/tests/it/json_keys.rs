@@ -212,11 +212,12 @@ fn served() {
 const CLAIMS: &str = r#"
 title = "T"
 runs.page = "run --ftl page --workload uniform --capacity 64MiB --warmup 0 --passes 0.1"
+runs.none = "run --ftl none --workload uniform --capacity 64MiB"
 claims = [
     { id = "a", at = "1", says = "s", measure = "page.seed", operator = "about", value = 2, tolerance = 0.1, why_not = "w" },
     { id = "b", at = "1", says = "s", measure = "page.seed", operator = "between", value = 1, most = 2 },
 ]
-figures = [{ id = "f", at = "1", runs = ["page"], columns = [["seed", "run.seed"]] }]
+figures = [{ id = "f", at = "1", runs = ["page", "none"], columns = [["seed", "run.seed"]] }]
 "#;
 
 fn claims() {

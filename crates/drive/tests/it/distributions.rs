@@ -39,7 +39,7 @@ fn lifetimes_are_the_workloads_own_whatever_the_ftl_and_however_it_copies() {
             // Those have so many of the hot pages apart, this one all by when they die: the blocks they collect are
             // stale.
             let copies = match preset.name {
-                "dac" | "static-quota" => spec.starts_with("mixed"),
+                "dac" | "dac-sealed" | "geckoftl-classes" | "static-quota" => spec.starts_with("mixed"),
                 name => name != "oracle",
             };
             assert!(result.counters["pages_moved"] > 0 || !copies, "{}: nothing was copied", preset.name);

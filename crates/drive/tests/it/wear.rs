@@ -131,7 +131,7 @@ fn thorough() -> bool {
 
 /// A small drive that levels wear as eagerly as can be.
 fn laboratory(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
-    let metadata = name == "geckoftl";
+    let metadata = name.starts_with("geckoftl");
     let geometry = Geometry::new(512, 32, if metadata { 256 } else { 96 }, dies.0, dies.1).unwrap();
     let mut composition = Preset::named(name).unwrap().composition;
     composition.set_all(&[("wear", "levelling"), ("wear.threshold", "1")]).unwrap();
