@@ -169,9 +169,10 @@ impl<'a> GeckoPage<'a> {
         }
     }
 
-    /// The first block that the page has an entry of.
+    /// The first block that the page has an entry of; behind all blocks where it has none, which a run's last page may
+    /// be.
     pub(super) fn first_block(&self) -> u32 {
-        if self.entries > 0 { self.key(0) / self.layout.parts } else { 0 }
+        if self.entries > 0 { self.key(0) / self.layout.parts } else { u32::MAX }
     }
 
     /// The first entry whose key is not below `key`.

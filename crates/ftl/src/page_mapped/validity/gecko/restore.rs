@@ -5,9 +5,8 @@
 //! yet. So here the first page of a run names the flushes that the run covers. The runs that count are those that
 //! together cover every flush once. A run of which a page is missing was never finished, or is being erased.
 
-use super::merge::LAST;
 use super::page::{FREE, GeckoPage, RunHeader};
-use super::run::{DirectoryEntry, Run, level_of};
+use super::run::{DirectoryEntry, LAST, Run, level_of};
 use super::{LOST_PAGE, LogarithmicGecko};
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;

@@ -4,6 +4,9 @@ use super::page::RunHeader;
 use alloc::vec::Vec;
 use phelsuma_nand::Page;
 
+/// The key of a page that is the last one of its run carries this bit.
+pub(super) const LAST: u32 = 1 << 31;
+
 /// Where a page of a run is, and the first block that is in it: eight bytes, as appendix B counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DirectoryEntry {
