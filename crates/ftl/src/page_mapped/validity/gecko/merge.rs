@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Kind, Nand};
 
 /// A merge is left after so many pages that it reads, even if they fill no page of its output.
-pub(super) const READS_A_SLICE: u64 = 8;
+const READS_A_SLICE: u64 = 8;
 
 /// RAM that merges share: a page buffer for each run that is merged, and a part of a bitmap.
 #[derive(Clone)]
@@ -153,11 +153,6 @@ impl Merge {
     /// Whether some page of its inputs could not be read, now or before.
     pub(super) fn has_lost(&self) -> bool {
         self.sort.lost
-    }
-
-    /// Pages of `runs`, its inputs, that are still to be read.
-    pub(super) fn pages_left(&self, runs: &[Run]) -> usize {
-        self.sort.pages_left(runs)
     }
 
     /// Bytes of RAM, without the directory.

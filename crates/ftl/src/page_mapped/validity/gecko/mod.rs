@@ -44,7 +44,7 @@ use merge::{Merge, MergeBuffers};
 use page::{GeckoLayout, GeckoPageBuilder, RunHeader};
 use phelsuma_nand::{Content, Geometry, Nand, Page, PageRead};
 use run::{Run, level_of};
-use slices::{MERGED_AT_ONCE, Slices};
+use slices::{MERGED_AT_ONCE, Slices, inputs_of};
 
 /// Where a page of a run is said to be that the flash did not give back: nowhere.
 const LOST_PAGE: Page = Page(u32::MAX);
@@ -175,9 +175,7 @@ impl LogarithmicGecko {
         if self.buffer.is_full() {
             return self.flush_buffer(io);
         }
-        if self.slices.take_planned() {
-            self.go_on(io)?;
-        }
+        self.go_on(io)?;
         self.due_at = self.slices.due_after(self.buffer.len()).min(self.tuning.buffer_entries());
         Ok(())
     }
@@ -222,15 +220,15 @@ impl LogarithmicGecko {
         self.merge_at_once(io, true, 0..if at_once { joining } else { 0 }, frozen)?;
         debug_assert!(self.buffer.len() == 0, "a flush leaves entries in the buffer");
         io.flushed();
-        while self.slices.take_planned() {
+        while self.slices.are_due_at_flush() {
             self.go_on(io)?;
         }
+        self.slices.flushed();
         self.begin_merges(io)?;
         while self.pages_committed() > self.tuning.live_pages() && !self.slices.under_way().is_empty() {
             self.go_on(io)?;
             self.begin_merges(io)?;
         }
-        self.slices.plan(&self.runs, self.flushes, self.tuning.buffer_entries());
         self.due_at = self.slices.due_after(0).min(self.tuning.buffer_entries());
         Ok(())
     }
@@ -246,8 +244,7 @@ impl LogarithmicGecko {
             let header = self.header_of_merge(false, runs.clone(), (newest.frozen, newest.scan_from));
             let is_of_oldest = self.is_of_oldest(&runs);
             let merge = Merge::begin(io, &mut self.merging, (None, &self.runs[runs]), header, is_of_oldest);
-            let grows_in = u64::from(self.tuning.size_ratio).saturating_pow(header.level.into());
-            self.slices.begin(merge, self.flushes, grows_in);
+            self.slices.put(merge);
         }
         Ok(())
     }
@@ -257,7 +254,7 @@ impl LogarithmicGecko {
     fn pages_committed(&self) -> u64 {
         let longest = u64::from(self.tuning.longest_run());
         let output =
-            |slice: &slices::Slice| longest.min(self.tuning.packed(self.pages_of(slice.inputs(&self.runs)) as u64));
+            |merge: &Merge| longest.min(self.tuning.packed(self.pages_of(inputs_of(merge, &self.runs)) as u64));
         self.pages_of(0..self.runs.len()) as u64 + self.slices.under_way().iter().map(output).sum::<u64>() + longest
     }
 
@@ -318,16 +315,16 @@ impl LogarithmicGecko {
 
     /// Does a slice of a merge that is under way.
     fn go_on<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        let Some(mut slice) = self.slices.take_next() else { return Ok(()) };
-        let runs = slice.inputs(&self.runs);
-        slice.merge.header.damaged |= self.damaged && self.barriers.keeps(Barrier::DamageWritten);
+        let Some(mut merge) = self.slices.take_next() else { return Ok(()) };
+        let runs = inputs_of(&merge, &self.runs);
+        merge.header.damaged |= self.damaged && self.barriers.keeps(Barrier::DamageWritten);
         let inputs = (None, &self.runs[runs.clone()]);
-        match slice.merge.go_on(io, &mut self.merging, &mut self.slices.page, inputs) {
-            Ok(true) => self.merged(io, slice.merge, runs),
-            Ok(false) => self.slices.put_back(slice),
+        match merge.go_on(io, &mut self.merging, &mut self.slices.page, inputs) {
+            Ok(true) => self.merged(io, merge, runs),
+            Ok(false) => self.slices.put(merge),
             Err(error) => {
                 self.slices.give_up_page();
-                return Err(given_up(io, &slice.merge, error));
+                return Err(given_up(io, &merge, error));
             }
         }
         Ok(())
@@ -366,7 +363,7 @@ impl LogarithmicGecko {
     ) -> Result<u64, FtlError> {
         let mut copied = 0;
         let of_runs = self.runs.iter_mut().map(|run| &mut run.directory);
-        let unfinished = self.slices.under_way_mut().iter_mut().map(|slice| slice.merge.directory_mut());
+        let unfinished = self.slices.under_way_mut().iter_mut().map(Merge::directory_mut);
         for directory in of_runs.chain(unfinished) {
             for entry in directory {
                 if !goes(entry.page) {

@@ -43,7 +43,7 @@ impl Tuning {
         let ratio = u64::from(self.size_ratio);
         let longest = u64::from(self.longest_run());
         // Every flush begins with a page of its own. Merges that were under way before may be done: one of all runs, and
-        // those of what came meanwhile, which is a quarter of it; two by two, one for each of the longest runs that
+        // those of what came meanwhile, which is less than a third of it; two by two, one for each of the longest runs that
         // power cuts can have left.
         let under_way = match self.merge {
             _ if self.is_merged_at_once() => 0,

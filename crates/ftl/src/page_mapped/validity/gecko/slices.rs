@@ -1,15 +1,15 @@
 //! Merges under way, done in slices while the buffer fills ("merged in the background", section 3).
 //!
 //! ```text
-//! entries in the buffer  0 ────┬────────┬────────┬──────── full: flush
-//! slices of merges             1        2        3 …
+//! entries in the buffer  0 ──┬──┬──┬──┬──┬──┬──┬──┬──── full: flush
+//! slices of merges           1  2  3  4  5  6  7  8 …
 //! ```
 //!
-//! The paper is silent on when. Here a merge has a deadline in flushes, long before newer runs have grown into its
-//! level. Of the merges under way the one with the earliest deadline goes on. Between two flushes there are as many
-//! slices as all deadlines together require. So a write waits for a slice, whatever the size of the drive.
+//! The paper is silent on when. Here a slice follows every few entries as long as there is a merge, the newest merge
+//! first. So a write waits for a slice, whatever the size of the drive. And a merge is over long before newer runs have
+//! grown into its level. Until then its inputs take up flash, and queries search all of them.
 
-use super::merge::{Merge, READS_A_SLICE};
+use super::merge::Merge;
 use super::page::GeckoPageBuilder;
 use super::run::Run;
 use alloc::vec::Vec;
@@ -18,81 +18,74 @@ use core::ops::Range;
 /// Merges of so many pages are done at once, in the flush.
 pub(super) const MERGED_AT_ONCE: usize = 8;
 
-/// Newer runs have grown to a merge's level after so many flushes as that has pages. The merge is done in this part of
-/// the time. Its inputs take up flash until then, and queries search all of them.
-pub(super) const HASTE: u64 = 4;
-
-/// A merge under way.
-#[derive(Clone)]
-pub(super) struct Slice {
-    pub(super) merge: Merge,
-    /// The flush by which it is to be done.
-    deadline: u64,
-}
-
-impl Slice {
-    /// The places of its inputs among the runs.
-    pub(super) fn inputs(&self, runs: &[Run]) -> Range<usize> {
-        let (first, last) = self.merge.header.flushes;
-        let from = runs.partition_point(|run| run.header.flushes.1 > last);
-        let until = runs.partition_point(|run| run.header.flushes.1 >= first);
-        from..until
-    }
+/// The places of a merge's inputs among the runs.
+pub(super) fn inputs_of(merge: &Merge, runs: &[Run]) -> Range<usize> {
+    let (first, last) = merge.header.flushes;
+    let from = runs.partition_point(|run| run.header.flushes.1 > last);
+    let until = runs.partition_point(|run| run.header.flushes.1 >= first);
+    from..until
 }
 
 /// The merges under way.
 #[derive(Clone)]
 pub(super) struct Slices {
-    /// In any order: their inputs are different runs.
-    under_way: Vec<Slice>,
+    /// Their inputs are different runs.
+    under_way: Vec<Merge>,
     /// The page that is filled for one of them.
     pub(super) page: GeckoPageBuilder,
     /// Whose page that is: the last flush that its inputs cover.
     filled_for: Option<u64>,
-    /// Slices until the next flush.
-    left: usize,
-    /// Entries in the buffer between two of them.
-    stride: usize,
+    /// Since the last flush.
+    done: usize,
+    pub(super) pace: Pace,
 }
+
+/// How fast merges go on.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// A slice follows so many entries in the buffer.
+    pub(super) entries_a_slice: usize,
+    /// From one flush to the next there are so many slices at least.
+    pub(super) slices_a_flush: usize,
+}
+
+/// All levels together need some three pages a flush for each of them.
+const PACE: Pace = Pace { entries_a_slice: 2, slices_a_flush: 48 };
 
 impl Slices {
     pub(super) fn new(page: GeckoPageBuilder) -> Self {
-        Self { under_way: Vec::new(), page, filled_for: None, left: 0, stride: usize::MAX }
+        Self { under_way: Vec::new(), page, filled_for: None, done: 0, pace: PACE }
     }
 
-    pub(super) fn under_way(&self) -> &[Slice] {
+    pub(super) fn under_way(&self) -> &[Merge] {
         &self.under_way
     }
 
-    pub(super) fn under_way_mut(&mut self) -> &mut [Slice] {
+    pub(super) fn under_way_mut(&mut self) -> &mut [Merge] {
         &mut self.under_way
     }
 
     /// Whether a run is being merged.
     pub(super) fn has(&self, run: &Run) -> bool {
         let covers = |(first, last): (u64, u64)| first <= run.header.flushes.0 && run.header.flushes.1 <= last;
-        self.under_way.iter().any(|slice| covers(slice.merge.header.flushes))
+        self.under_way.iter().any(|merge| covers(merge.header.flushes))
     }
 
-    /// A merge begins at a flush. Newer runs grow to its level in so many flushes.
-    pub(super) fn begin(&mut self, merge: Merge, flush: u64, grows_in: u64) {
-        self.under_way.push(Slice { merge, deadline: flush + (grows_in / HASTE).max(1) });
+    /// A merge begins, or goes on after a slice.
+    pub(super) fn put(&mut self, merge: Merge) {
+        self.under_way.push(merge);
     }
 
-    /// The merge that goes on next, out of the list: the one whose page is being filled, or that which is due first.
-    pub(super) fn take_next(&mut self) -> Option<Slice> {
-        let last = |slice: &Slice| slice.merge.header.flushes.1;
+    /// The merge that goes on next, out of the list: the one whose page is being filled, or the newest.
+    pub(super) fn take_next(&mut self) -> Option<Merge> {
+        let last = |merge: &Merge| merge.header.flushes.1;
         let filled_for = self.filled_for.filter(|_| self.page.last_key().is_some());
-        let in_hand = self.under_way.iter().position(|slice| filled_for == Some(last(slice)));
-        let due = || (0..self.under_way.len()).min_by_key(|&index| self.under_way[index].deadline);
-        let slice = self.under_way.swap_remove(in_hand.or_else(due)?);
-        self.filled_for = Some(last(&slice));
-        Some(slice)
-    }
-
-    /// It is not done yet.
-    pub(super) fn put_back(&mut self, slice: Slice) {
-        self.under_way.push(slice);
+        let in_hand = self.under_way.iter().position(|merge| filled_for == Some(last(merge)));
+        let newest = || (0..self.under_way.len()).max_by_key(|&index| last(&self.under_way[index]));
+        let merge = self.under_way.swap_remove(in_hand.or_else(newest)?);
+        self.filled_for = Some(last(&merge));
+        self.done += 1;
+        Some(merge)
     }
 
     /// Nothing is in the page any more.
@@ -101,27 +94,18 @@ impl Slices {
         self.filled_for = None;
     }
 
-    /// Plans the slices from a flush to the next, for a buffer of so many entries.
-    pub(super) fn plan(&mut self, runs: &[Run], flush: u64, buffer_entries: usize) {
-        let of = |slice: &Slice| {
-            let pages = slice.merge.pages_left(&runs[slice.inputs(runs)]);
-            // A page may be packed more loosely than its inputs were, and the last one is there in any case.
-            let slices = pages + pages / 8 + pages / READS_A_SLICE as usize + 2;
-            slices.div_ceil(slice.deadline.saturating_sub(flush).max(1) as usize)
-        };
-        self.left = self.under_way.iter().map(of).sum();
-        self.stride = buffer_entries / (self.left + 1);
+    /// Whether a flush is to do another slice: the buffer is too small for as many as it takes.
+    pub(super) fn are_due_at_flush(&self) -> bool {
+        self.done < self.pace.slices_a_flush && !self.under_way.is_empty()
     }
 
-    /// Whether slices are left until the next flush. One of them is taken.
-    pub(super) fn take_planned(&mut self) -> bool {
-        let any = self.left > 0 && !self.under_way.is_empty();
-        self.left = self.left.saturating_sub(1);
-        any
+    /// The buffer was flushed.
+    pub(super) fn flushed(&mut self) {
+        self.done = 0;
     }
 
-    /// With how many entries in the buffer the next is due, where it has so many now.
+    /// With how many entries in the buffer the next slice is due, where it has so many now.
     pub(super) fn due_after(&self, entries: usize) -> usize {
-        if self.left == 0 || self.under_way.is_empty() { usize::MAX } else { entries + self.stride.max(1) }
+        if self.under_way.is_empty() { usize::MAX } else { entries + self.pace.entries_a_slice }
     }
 }

@@ -88,12 +88,6 @@ impl SortMerge {
         self.places.iter().map(|place| place.key).min().unwrap_or(DONE)
     }
 
-    /// Pages of `runs`, its inputs, that are still to be read.
-    pub(super) fn pages_left(&self, runs: &[Run]) -> usize {
-        let read = self.places.iter().map(|place| place.next_page).sum::<usize>();
-        runs.iter().map(|run| run.directory.len()).sum::<usize>().saturating_sub(read)
-    }
-
     pub(super) fn places_bytes(&self) -> usize {
         self.places.capacity() * size_of::<Place>()
     }

@@ -1,6 +1,7 @@
 //! Logarithmic Gecko alone: the paper's worked examples (figures 4 and 5), and a model.
 
 use super::page::GeckoPage;
+use super::slices::Pace;
 use super::sort::read_page;
 use super::{LogarithmicGecko, Tuning};
 use crate::barriers::Barriers;
@@ -132,19 +133,22 @@ fn figure_5_a_query_for_key_40_ends_at_an_erase_flag() {
 #[test]
 fn queries_are_those_of_a_table_while_merges_are_under_way() {
     for merge in [GeckoMerge::MultiWay, GeckoMerge::TwoWay] {
-        let geometry = Geometry::new(512, 32, 1024, 1, 1).unwrap();
+        let blocks = 1024;
+        let geometry = Geometry::new(512, 32, u64::from(blocks), 1, 1).unwrap();
         let mut gecko = Alone::new(geometry, 16, merge);
-        let mut table: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); 1024];
+        // Slower than usual: long merges are under way while shorter ones come.
+        gecko.gecko.slices.pace = Pace { entries_a_slice: 30, slices_a_flush: 1 };
+        let mut table: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); blocks as usize];
         let mut random = 1u64;
         let mut below = |n: u32| {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (random >> 33) as u32 % n
         };
         let (mut under_way, mut most_pages) = (0, 0);
-        for step in 0..20_000 {
+        for step in 0..30_000 {
             // Some blocks are erased again and again, and there is a time when many are.
-            let block = if below(4) == 0 { below(16) } else { below(1024) };
-            if below(if step % 6_000 < 1_500 { 2 } else { 20 }) == 0 {
+            let block = if below(4) == 0 { below(16) } else { below(blocks) };
+            if below(if step % 24_000 < 4_000 { 2 } else { 20 }) == 0 {
                 gecko.erased(block);
                 table[block as usize].clear();
             } else {
@@ -152,8 +156,8 @@ fn queries_are_those_of_a_table_while_merges_are_under_way() {
                 gecko.stale(block, index);
                 table[block as usize].insert(index as u16);
             }
-            if step % 8 == 0 {
-                let block = if below(2) == 0 { block } else { below(1024) };
+            if step % 16 == 0 {
+                let block = if below(2) == 0 { block } else { below(blocks) };
                 let expected: Vec<u16> = table[block as usize].iter().copied().collect();
                 assert_eq!(gecko.stale_in(block), expected, "{merge:?}, step {step}, block {block}");
             }
