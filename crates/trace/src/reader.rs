@@ -485,7 +485,7 @@ fn records(
         Format::Csv => text.records(format::csv::Csv::new(time, needs_header)),
         Format::Columns => {
             let settled = columns.ok_or_else(|| TraceError::file(&file, "no columns are named"))?;
-            text.lenient(Lenient::settled(AnyColumns::new(settled, time)))
+            text.lenient(Lenient::settled(AnyColumns::new(settled, time).numbered(devices())))
         }
         Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed, sector_bytes)),
         Format::FlashSim => text.records(format::flashsim::parser(time, sector_bytes)),
