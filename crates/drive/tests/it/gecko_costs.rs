@@ -106,7 +106,7 @@ impl Case {
         overwrite(&mut drive, u64::from(logical) * 3 / 2);
 
         let mut measured: Option<Measured> = None;
-        let (mut periods, mut writes, mut flushes) = (0, 0, 0);
+        let (mut periods, mut writes, mut merged) = (0, 0, 0);
         while writes < WRITES_MAX {
             writes += overwrite(&mut drive, WRITES_PER_LOOK);
             let look = Look::at(&drive, writes);
@@ -115,11 +115,11 @@ impl Case {
                 measured.pages_sum += look.pages;
                 measured.looks += 1;
             }
-            if look.runs > 1 || look.flushes == flushes {
+            if look.merged == merged {
                 continue;
             }
-            // Only one run: this was a merge of all there are.
-            flushes = look.flushes;
+            // The oldest run is another: this was a merge of all there were when it began.
+            merged = look.merged;
             match &mut measured {
                 None => measured = Some(Measured::begin(*self, look)),
                 Some(measured) => {
@@ -145,7 +145,8 @@ struct Look {
     flushes: u64,
     queries: u64,
     query_reads: u64,
-    runs: u64,
+    /// The last flush that the oldest run covers.
+    merged: u64,
     pages: u64,
     reads: u64,
     programs: u64,
@@ -155,6 +156,8 @@ impl Look {
     fn at(drive: &Drive, writes: u64) -> Self {
         let validity = drive.nand().stats().of(Purpose::Validity);
         let mut look = Self { writes, reads: validity.reads, programs: validity.programs, ..Self::default() };
+        let oldest = drive.ftl().look_at_gecko().and_then(|gecko| gecko.runs.last().map(|run| run.flushes.1));
+        look.merged = oldest.unwrap_or(0);
         for counter in drive.ftl().counters() {
             match counter.name {
                 "gecko_inserts" => look.inserts = counter.value,
@@ -162,7 +165,6 @@ impl Look {
                 "gecko_flushes" => look.flushes = counter.value,
                 "gecko_queries" => look.queries = counter.value,
                 "gecko_query_reads" => look.query_reads = counter.value,
-                "gecko_runs" => look.runs = counter.value,
                 "gecko_pages" => look.pages = counter.value,
                 // Nothing but flushes and merges may program, or the costs are not theirs alone.
                 "metadata_pages_moved" => assert_eq!(counter.value, 0),
