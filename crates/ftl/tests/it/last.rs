@@ -1,7 +1,7 @@
 //! LAST++, made by hand on blocks of four pages over four channels, as the paper's figures have them.
 
 use crate::common::{Host, chips, config, parts_of, plugged, small};
-use phelsuma_ftl::{Config, FtlError, Step, format};
+use phelsuma_ftl::{Config, FtlError, Step, format, recover};
 use phelsuma_nand::{Purpose, Time};
 
 /// Pages of a segment.
@@ -118,6 +118,66 @@ fn the_victims_of_figure_10_are_merged_together() {
         (0..15).for_each(|n| host.write(page(21 + n % 3, n / 5), 1, true).unwrap());
     });
     assert_eq!(degrees, [0; 3]);
+}
+
+/// Forty segments, whose logical blocks are named by four map pages of fifty.
+fn of_four_map_pages() -> Host {
+    let mut config = config("last++", 40 * SEGMENT);
+    for (name, value) in [("last.threshold", "4"), ("last.summary", "off"), ("last.background", "none")] {
+        config.composition.set(name, value).unwrap();
+    }
+    let mut host = Host::new(chips(small(4, 400, 4, 1)), config, 1);
+    (0..40).for_each(|segment| host.write(segment * SEGMENT, SEGMENT, true).unwrap());
+    host
+}
+
+/// Logical blocks of all channels: named by one map page, and by four.
+const NAMED_BY_ONE: [u32; 4] = [0, 1, 2, 3];
+const NAMED_BY_FOUR: [u32; 4] = [0, 53, 102, 151];
+
+#[test]
+fn logical_blocks_of_different_map_pages_are_merged_side_by_side() {
+    let took = |merged: [u32; 4]| {
+        let mut host = of_four_map_pages();
+        // The first log block of each channel has all of one of them, the others a page of each of four.
+        (0..16).for_each(|n| host.write(page(merged[n % 4], n as u32 / 4), 1, true).unwrap());
+        (0..32).for_each(|n| host.write(page(8 + n, 1), 1, true).unwrap());
+        let before = host.at;
+        let degrees = ["log_blocks_fully_merged", "full_merges", "map_collections"];
+        let (degrees, costs) = cost(&mut host, degrees, |host| host.write(page(45, 3), 1, true).unwrap());
+        assert_eq!((degrees[..2].to_vec(), costs[0]), (vec![4, 4], 16), "{merged:?}");
+        (host.at.0 - before.0, costs[2], *host.plug.sim().timing())
+    };
+    let ((one, map_page, timing), (four, map_pages, _)) = (took(NAMED_BY_ONE), took(NAMED_BY_FOUR));
+    assert_eq!((map_page, map_pages), (1, 4));
+    // A map block has room for four: one more is erased. One after the other each logical block would take another four
+    // reads and programs.
+    let more = 3 * (timing.program_ns + timing.read_ns) + timing.erase_ns;
+    assert!(four <= one + more, "{one} and {four} ns");
+}
+
+#[test]
+fn a_recovery_merges_logical_blocks_of_different_map_pages_side_by_side() {
+    let mended = |written: [u32; 4]| {
+        let mut host = of_four_map_pages();
+        // These may have been in flight.
+        (0..4).for_each(|n| host.write(page(written[n], n as u32), 1, true).unwrap());
+        host.plug.pull(host.at);
+        host.power_back();
+        let (ftl, report) = recover(&mut host.plug, &host.config, Time::ZERO).unwrap();
+        host.ftl = Some(ftl);
+        host.at = report.done;
+        host.compare_all();
+        host.check();
+        let step = *report.steps.iter().find(|step| step.name.starts_with("write anew")).unwrap();
+        (step.programs, step.nanos, *host.plug.sim().timing())
+    };
+    let ((one, side_by_side, timing), (four, of_four, _)) = (mended(NAMED_BY_ONE), mended(NAMED_BY_FOUR));
+    assert!(four >= 16 + 4 && one >= 16, "{one} and {four} programs");
+    let more = 3 * (timing.program_ns + timing.read_ns) + timing.erase_ns;
+    assert!(of_four <= side_by_side + more, "{side_by_side} and {of_four} ns");
+    // One after the other they take three times as long.
+    assert!(of_four < four * timing.program_ns * 2 / 3, "{four} programs, {of_four} ns");
 }
 
 #[test]
@@ -391,6 +451,18 @@ fn figure_11_a_hot_partition_at_its_largest_gives_up_what_is_not_dead() {
     // Four logical blocks.
     assert_eq!((counts, copies), ([1, 0, 4], 16));
     assert_eq!(host.counter("last_hot_log_blocks"), 1);
+}
+
+#[test]
+fn figure_11_a_hot_partition_at_its_largest_gives_up_nothing_where_the_cold_one_is_cheaper() {
+    for write in [4 * 31, 0] {
+        let mut host = two_hot_log_blocks();
+        // As many valid pages as above, but each log block has all pages of a logical block.
+        (0..40).for_each(|n| host.write(4 * (n / 4 + 8) + n % 4, 1, true).unwrap());
+        assert_eq!(host.counter("last_hot_log_blocks"), 2);
+        let (counts, [copies, ..]) = cost(&mut host, FIGURE_11, |host| host.write(write, 1, true).unwrap());
+        assert_eq!((counts, copies), ([0, 1, 1], 4), "page {write}");
+    }
 }
 
 #[test]
