@@ -3,7 +3,7 @@
 use crate::config::{
     Composition, Config, ConfigError, DirectoryPart, DirtyLimit, Evict, FastParts, GeckoMerge, IntegrityPart,
     LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
-    SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart,
+    SuperblockParts, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;
@@ -282,7 +282,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "last++",
         about: "segments over all channels, sequential log blocks, random ones in a hot and a cold partition (LAST++)",
-        composition: log_block(LogScheme::Last(LastParts::DEFAULT)),
+        composition: log_block(LogScheme::Last(LastParts { trims: TrimPages::BySize, ..LastParts::DEFAULT })),
     },
     Preset {
         name: "ftl-mm:block",
