@@ -124,7 +124,7 @@ impl Case {
                 None => measured = Some(Measured::begin(*self, look)),
                 Some(measured) => {
                     periods += 1;
-                    measured.longest = measured.longest.max(look.pages);
+                    measured.longest = measured.longest.max(look.oldest);
                     if periods == PERIODS {
                         measured.end = look;
                         return *measured;
@@ -147,6 +147,8 @@ struct Look {
     query_reads: u64,
     /// The last flush that the oldest run covers.
     merged: u64,
+    /// Its pages.
+    oldest: u64,
     pages: u64,
     reads: u64,
     programs: u64,
@@ -156,8 +158,10 @@ impl Look {
     fn at(drive: &Drive, writes: u64) -> Self {
         let validity = drive.nand().stats().of(Purpose::Validity);
         let mut look = Self { writes, reads: validity.reads, programs: validity.programs, ..Self::default() };
-        let oldest = drive.ftl().look_at_gecko().and_then(|gecko| gecko.runs.last().map(|run| run.flushes.1));
-        look.merged = oldest.unwrap_or(0);
+        let runs = drive.ftl().look_at_gecko().map(|gecko| gecko.runs).unwrap_or_default();
+        if let Some(oldest) = runs.last() {
+            (look.merged, look.oldest) = (oldest.flushes.1, u64::from(oldest.pages));
+        }
         for counter in drive.ftl().counters() {
             match counter.name {
                 "gecko_inserts" => look.inserts = counter.value,
@@ -191,7 +195,7 @@ struct Measured {
 
 impl Measured {
     fn begin(case: Case, begin: Look) -> Self {
-        Self { case, begin, end: begin, longest: begin.pages, pages_most: 0, pages_sum: 0, looks: 0 }
+        Self { case, begin, end: begin, longest: begin.oldest, pages_most: 0, pages_sum: 0, looks: 0 }
     }
 
     fn since(&self, value: fn(&Look) -> u64) -> f64 {
