@@ -44,7 +44,7 @@ const LAZY: MappingPart = MappingPart::Paged {
     directory: DirectoryPart::Flat,
 };
 
-const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, write_pages: 9, record_bits: 0 };
+const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, write_pages: 9, record_bits: 0, extent_pages: 1 };
 
 const GECKO: ValidityPart = ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
 
