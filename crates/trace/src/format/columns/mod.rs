@@ -12,6 +12,7 @@ mod date;
 mod heading;
 pub(crate) mod ops;
 pub(crate) mod parser;
+mod seen;
 pub(crate) mod settle;
 pub(crate) mod suggest;
 

@@ -1,8 +1,7 @@
 //! Columns that would fit a file of no known format, for the error that says so.
 
-use std::collections::BTreeSet;
-
-use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, separator_of, split};
+use super::seen::{Seen, follows, look, number};
+use super::{Clock, Column, ColumnSpec, Unit, heading, ops, separator_of, split};
 use crate::format::TimeUnit;
 use crate::format::dialect::named_separator;
 
@@ -20,27 +19,6 @@ pub(crate) struct Fit {
     pub(crate) options: String,
     /// What of them is a guess that a wrong figure would not show.
     pub(crate) caveat: &'static str,
-}
-
-/// What is known of a column.
-#[derive(Default)]
-struct Seen<'a> {
-    numbers: usize,
-    ops: usize,
-    dates: usize,
-    /// What is no number, no operation and no date.
-    names: BTreeSet<&'a [u8]>,
-    named: usize,
-    fractions: usize,
-    ascending: bool,
-    /// Values that are not their predecessor and one.
-    jumps: usize,
-    last: Option<f64>,
-    first: f64,
-    largest: f64,
-    /// Every number, bit by bit or.
-    bits: u64,
-    different: BTreeSet<u64>,
 }
 
 /// A `--columns` and a `--separator` that would read these lines, if there is one.
@@ -114,53 +92,6 @@ fn said_by(names: &[&[u8]]) -> Option<Vec<Option<Column>>> {
     }
     let needed = |column: &&Option<Column>| !matches!(column, None | Some(Column::Other | Column::Device { .. }));
     (said.iter().filter(needed).count() >= 2).then_some(said)
-}
-
-fn number(cell: &[u8], separator: u8) -> Option<f64> {
-    let text = std::str::from_utf8(cell).ok()?;
-    let text = if separator == b',' { text.to_owned() } else { text.replacen(',', ".", 1) };
-    match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as f64),
-        None => text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0),
-    }
-}
-
-fn look<'a>(cells: impl Iterator<Item = &'a [u8]>, separator: u8) -> Seen<'a> {
-    let mut seen = Seen { ascending: true, ..Seen::default() };
-    for cell in cells {
-        let is_op = ops::of(cell).is_some();
-        seen.ops += usize::from(is_op);
-        seen.dates += usize::from(date::looks_like(cell));
-        let Some(value) = number(cell, separator) else {
-            if !is_op && !date::looks_like(cell) {
-                seen.names.insert(cell);
-                seen.named += 1;
-            }
-            continue;
-        };
-        if seen.numbers == 0 {
-            seen.first = value;
-        }
-        seen.numbers += 1;
-        seen.fractions += usize::from(cell.iter().any(|byte| matches!(byte, b'.' | b',')));
-        seen.ascending &= seen.last.is_none_or(|last| last <= value);
-        seen.jumps += usize::from(seen.last.is_some_and(|last| value - last != 1.0));
-        seen.last = Some(value);
-        seen.largest = seen.largest.max(value);
-        seen.bits |= value as u64;
-        seen.different.insert(value.to_bits());
-    }
-    seen
-}
-
-/// Whether each value of one column is a little above that of another, as completions are above begins.
-fn follows(rows: &[&Vec<&[u8]>], after: usize, before: usize, separator: u8) -> bool {
-    let value = |row: &[&[u8]], index: usize| row.get(index).and_then(|cell| number(cell, separator));
-    let pairs = || rows.iter().filter_map(|row| Some((value(row, before)?, value(row, after)?)));
-    let Some(((first, _), (last, _))) = pairs().next().zip(pairs().last()) else { return false };
-    let most = pairs().map(|(before, after)| after - before).fold(0.0, f64::max);
-    let count = pairs().count();
-    count > 2 && pairs().all(|(before, after)| before <= after) && most > 0.0 && most * 2.0 < last - first
 }
 
 /// What each column is, by what is most telling first. What a heading says stays.
