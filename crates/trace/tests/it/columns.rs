@@ -410,6 +410,8 @@ fn suggestions_tell_numbers_of_lines_completions_and_devices_apart() {
     assert_eq!(suggested(&completed), "-,time:ms,op,offset,size");
     let devices = lines(&|n| format!("{},{},W,{},{}", line(n).1, n % 4, line(n).0, line(n).2));
     assert_eq!(suggested(&devices), "time:ms,device,op,offset,size");
+    let sequential = lines(&|n| format!("{n};{};{};{}", n % 2, n * 4096, 4096 << (n % 2)));
+    assert_eq!(suggested(&sequential), "time:ms,op,offset,size --ops read=0,write=1");
     let codes = lines(&|n| format!("{},{};{};{};{}", n * 9, 5, n % 2, line(n).0, line(n).2));
     assert!(error(&codes).contains("--ops read=0,write=1 may be right"), "{}", error(&codes));
     assert!(error(&codes).ends_with("which number is a read is a guess"), "{}", error(&codes));

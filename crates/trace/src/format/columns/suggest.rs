@@ -140,6 +140,7 @@ fn kinds(
         has_time.is_none() && dates.is_none(),
         said(&kinds, |column| matches!(column, Column::Address(_))).is_none(),
         said(&kinds, |column| matches!(column, Column::Size(_))).is_none(),
+        words.is_none(),
     ];
     let counter = growing.iter().copied().find(counts);
     if numbers > needed.iter().filter(|needed| **needed).count()
@@ -177,7 +178,7 @@ fn kinds(
         })
     };
     // Where a heading says the rest, the one column of few words that it leaves open.
-    let range_is_said = !needed.iter().skip(1).any(|needed| *needed);
+    let range_is_said = !needed.iter().skip(1).take(2).any(|needed| *needed);
     let open = || {
         let mut open = indices().filter(|&index| range_is_said && free(&kinds, index));
         let only = open.next().filter(|_| open.next().is_none());
