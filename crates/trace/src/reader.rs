@@ -452,12 +452,14 @@ impl Detected {
         let named_unit = options.time_unit.or(marked);
         let stated = columns.as_ref().and_then(Settled::time_unit).unwrap_or(format.time_unit());
         let times_guessed = guess.is_some() || columns.as_ref().is_some_and(|settled| settled.time_guessed);
+        let is_guess = named.is_none() && marked.is_none() && !format::detect::has_heading(input.whole_lines());
         let read = FileRead {
             file: input.file.to_string(),
             format,
             format_guessed: named.is_none() && marked.is_none(),
             time_unit: named_unit.or(guess).unwrap_or(stated),
             time_unit_guessed: named_unit.is_none() && times_guessed,
+            assumed: if is_guess { format.assumed(options.sector_bytes) } else { None },
             columns: columns.as_ref().and_then(Settled::read),
         };
         let records = records(input, &read, columns, event, numbering, options)?;

@@ -87,7 +87,7 @@ impl AnyColumns {
         let size = self.range(cells.size.0, "the size")?;
         let op = match self.spec.op(cells.op) {
             Some(op) => op,
-            None => return Err(Flaw::Value(ops::without_meaning(&[cells.op]))),
+            None => return Err(Flaw::Value(ops::without_meaning(&[cells.op], None))),
         };
         let device = cells.device.map_or(Ok(0), |device| self.device(device))?;
         Ok(match (op, address, size) {
