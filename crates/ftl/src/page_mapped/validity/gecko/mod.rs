@@ -269,6 +269,7 @@ impl LogarithmicGecko {
         runs: Range<usize>,
         (frozen, scan_from): (u64, ScanFrom),
     ) -> RunHeader {
+        let is_behind = runs.start > 0;
         let merged = &self.runs[runs.clone()];
         let (first, last) =
             (merged.last().map(|run| run.header.flushes.0), merged.first().map(|run| run.header.flushes.1));
@@ -279,6 +280,7 @@ impl LogarithmicGecko {
             frozen,
             scan_from,
             damaged: self.damaged && self.barriers.keeps(Barrier::DamageWritten),
+            behind: is_behind,
         };
         debug_assert!(header.flushes.0 <= header.flushes.1, "a run covers no flush");
         let covers_on = |newest: &Run| newest.header.flushes.1 < self.flushes;
