@@ -1,6 +1,7 @@
 //! Logarithmic Gecko alone: the paper's worked examples (figures 4 and 5), and a model.
 
 use super::page::GeckoPage;
+use super::run::Run;
 use super::slices::Pace;
 use super::sort::read_page;
 use super::{LogarithmicGecko, Tuning};
@@ -8,13 +9,13 @@ use crate::barriers::Barriers;
 use crate::config::GeckoMerge;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::parts::PageMapped;
-use crate::page_mapped::validity::{Answer, Validity};
+use crate::page_mapped::validity::{Answer, Validity, ValidityScan};
 use crate::{Config, Preset};
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::sim::SimConfig;
-use phelsuma_nand::{Block, Geometry, Page, Purpose, SimNand, Time, Timing};
+use phelsuma_nand::{Block, Geometry, Kind, Page, Purpose, SimNand, SpareRead, Time, Timing};
 
 /// A Gecko beside an FTL, to which the flash belongs.
 struct Alone {
@@ -127,6 +128,59 @@ fn figure_5_a_query_for_key_40_ends_at_an_erase_flag() {
     let reads = gecko.gecko.tally.query_reads;
     assert_eq!(gecko.stale_in(40), [1, 2, 3]);
     assert_eq!(gecko.gecko.tally.query_reads - reads, 2, "the run of level 2 is not read");
+}
+
+impl Alone {
+    /// What a recovery now would find: the pages of each run, newest first, and the flushes that it covers.
+    fn found(&mut self) -> Vec<((u64, u64), Vec<Page>)> {
+        let (geometry, tuning) = (self.geometry(), self.gecko.tuning);
+        self.with(|_, io| {
+            let mut scan = ValidityScan::default();
+            for block in 0..geometry.blocks() {
+                for index in 0..geometry.pages_per_block() {
+                    let page = geometry.page(Block(block), index);
+                    match io.read_spare(page) {
+                        SpareRead::Written(spare) if spare.kind == Kind::Gecko => scan.note(page, &spare),
+                        SpareRead::Written(_) => {}
+                        _ => break,
+                    }
+                }
+            }
+            let mut recovered = LogarithmicGecko::new(&geometry, tuning, Barriers::default());
+            recovered.restore(io, scan);
+            assert!(!recovered.damaged, "flushes are missing");
+            recovered.covered()
+        })
+    }
+}
+
+impl LogarithmicGecko {
+    fn covered(&self) -> Vec<((u64, u64), Vec<Page>)> {
+        let pages = |run: &Run| run.directory.iter().map(|entry| entry.page).collect();
+        self.runs.iter().map(|run| (run.header.flushes, pages(run))).collect()
+    }
+}
+
+/// Whenever runs change a recovery would find these, whatever the order in which merges began and ended.
+#[test]
+fn a_recovery_finds_the_runs_whichever_merge_ended_last() {
+    for merge in [GeckoMerge::TwoWay, GeckoMerge::MultiWay] {
+        let mut gecko = Alone::new(Geometry::new(512, 32, 256, 1, 1).unwrap(), 32, merge);
+        gecko.gecko.slices.pace = Pace { entries_a_slice: 11, slices_a_flush: 1 };
+        let (mut before, mut behind) = (Vec::new(), 0);
+        for step in 0..12_000u32 {
+            // All pages, one after another, in an order of no pattern.
+            let page = step.wrapping_mul(2_654_435_761) >> 19;
+            gecko.stale(page / 32, page % 32);
+            let now = gecko.gecko.covered();
+            if now != before {
+                behind += usize::from(gecko.gecko.runs.iter().any(|run| run.header.behind));
+                assert_eq!(gecko.found(), now, "{merge:?}, step {step}");
+                before = now;
+            }
+        }
+        assert!(merge == GeckoMerge::MultiWay || behind > 0, "no merge was begun behind newer runs");
+    }
 }
 
 /// Every query while merges are at all their places comes to what a table in RAM says.
