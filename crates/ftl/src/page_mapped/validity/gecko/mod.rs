@@ -216,7 +216,7 @@ impl LogarithmicGecko {
         self.flushes += 1;
         let frozen = io.flush_marks();
         let joining = if self.tuning.merge == GeckoMerge::MultiWay { self.joining(0, 1) } else { 0 };
-        let at_once = 1 + self.pages_of(0..joining) <= MERGED_AT_ONCE;
+        let at_once = self.pages_of(0..joining) < MERGED_AT_ONCE;
         self.merge_at_once(io, true, 0..if at_once { joining } else { 0 }, frozen)?;
         debug_assert!(self.buffer.len() == 0, "a flush leaves entries in the buffer");
         io.flushed();

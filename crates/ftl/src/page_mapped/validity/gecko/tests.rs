@@ -164,9 +164,10 @@ impl LogarithmicGecko {
 /// Whenever runs change a recovery would find these, whatever the order in which merges began and ended.
 #[test]
 fn a_recovery_finds_the_runs_whichever_merge_ended_last() {
-    for merge in [GeckoMerge::TwoWay, GeckoMerge::MultiWay] {
+    let cases = [(GeckoMerge::TwoWay, 1), (GeckoMerge::TwoWay, 11), (GeckoMerge::MultiWay, 11)];
+    for (merge, entries_a_slice) in cases {
         let mut gecko = Alone::new(Geometry::new(512, 32, 256, 1, 1).unwrap(), 32, merge);
-        gecko.gecko.slices.pace = Pace { entries_a_slice: 11, slices_a_flush: 1 };
+        gecko.gecko.slices.pace = Pace { entries_a_slice, slices_a_flush: 1 };
         let (mut before, mut behind) = (Vec::new(), 0);
         for step in 0..12_000u32 {
             // All pages, one after another, in an order of no pattern.
