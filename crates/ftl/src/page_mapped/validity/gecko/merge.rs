@@ -65,7 +65,7 @@ impl MergeBuffers {
 
 /// A merge, and the run that it writes.
 #[derive(Clone)]
-pub(super) struct Merge {
+pub(super) struct RunMerge {
     sort: SortMerge,
     directory: RunDirectory,
     pub(super) header: RunHeader,
@@ -74,7 +74,7 @@ pub(super) struct Merge {
     is_of_oldest: bool,
 }
 
-impl Merge {
+impl RunMerge {
     /// Merges the buffer, if given, and `runs`, newest first. Nothing is programmed yet.
     pub(super) fn begin<N: Nand>(
         io: &mut MetaIo<'_, N>,

@@ -40,7 +40,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use buffer::Buffer;
 use core::ops::Range;
-use merge::{Merge, MergeBuffers};
+use merge::{MergeBuffers, RunMerge};
 use page::{GeckoLayout, GeckoPageBuilder, RunHeader};
 use phelsuma_nand::{Content, Geometry, Nand, Page, PageRead};
 use run::{Run, level_of};
@@ -243,7 +243,7 @@ impl LogarithmicGecko {
             }
             let header = self.header_of_merge(false, runs.clone(), (newest.frozen, newest.scan_from));
             let is_of_oldest = self.is_of_oldest(&runs);
-            let merge = Merge::begin(io, &mut self.merging, (None, &self.runs[runs]), header, is_of_oldest);
+            let merge = RunMerge::begin(io, &mut self.merging, (None, &self.runs[runs]), header, is_of_oldest);
             self.slices.put(merge);
         }
         Ok(())
@@ -254,7 +254,7 @@ impl LogarithmicGecko {
     fn pages_committed(&self) -> u64 {
         let longest = u64::from(self.tuning.longest_run());
         let output =
-            |merge: &Merge| longest.min(self.tuning.packed(self.pages_of(inputs_of(merge, &self.runs)) as u64));
+            |merge: &RunMerge| longest.min(self.tuning.packed(self.pages_of(inputs_of(merge, &self.runs)) as u64));
         self.pages_of(0..self.runs.len()) as u64 + self.slices.under_way().iter().map(output).sum::<u64>() + longest
     }
 
@@ -300,7 +300,7 @@ impl LogarithmicGecko {
         let is_of_oldest = self.is_of_oldest(&runs);
         let inputs = (with_buffer.then_some(&self.buffer), &self.runs[runs.clone()]);
         self.output.clear();
-        let mut merge = Merge::begin(io, &mut self.merging, inputs, header, is_of_oldest);
+        let mut merge = RunMerge::begin(io, &mut self.merging, inputs, header, is_of_oldest);
         loop {
             match merge.go_on(io, &mut self.merging, &mut self.output, inputs) {
                 Ok(true) => break,
@@ -333,7 +333,7 @@ impl LogarithmicGecko {
     }
 
     /// The last page of a merge is programmed: its output takes the place of its inputs.
-    fn merged<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, merge: Merge, runs: Range<usize>) {
+    fn merged<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, merge: RunMerge, runs: Range<usize>) {
         let (header, lost) = (merge.header, merge.has_lost());
         self.tally.merges += u64::from(!runs.is_empty());
         self.damage_untold &= !header.damaged;
@@ -365,7 +365,7 @@ impl LogarithmicGecko {
     ) -> Result<u64, FtlError> {
         let mut copied = 0;
         let of_runs = self.runs.iter_mut().map(|run| &mut run.directory);
-        let unfinished = self.slices.under_way_mut().iter_mut().map(Merge::directory_mut);
+        let unfinished = self.slices.under_way_mut().iter_mut().map(RunMerge::directory_mut);
         for directory in of_runs.chain(unfinished) {
             for entry in directory {
                 if !goes(entry.page) {
@@ -399,7 +399,7 @@ impl LogarithmicGecko {
 }
 
 /// The run will not be: its pages are stale.
-fn given_up<N: Nand>(io: &mut MetaIo<'_, N>, merge: &Merge, error: FtlError) -> FtlError {
+fn given_up<N: Nand>(io: &mut MetaIo<'_, N>, merge: &RunMerge, error: FtlError) -> FtlError {
     for entry in merge.directory().iter().filter(|entry| entry.page != LOST_PAGE) {
         io.drop_page(entry.page);
     }

@@ -1,6 +1,6 @@
 //! The validity store's interface to the composition, for Logarithmic Gecko.
 
-use super::merge::Merge;
+use super::merge::RunMerge;
 use super::page::{ERASED, GeckoPage};
 use super::run::Run;
 use super::sort::read_page;
@@ -147,7 +147,7 @@ impl Validity for LogarithmicGecko {
     }
 
     fn metadata_pages(&self) -> Vec<Page> {
-        let unfinished = self.slices.under_way().iter().flat_map(Merge::directory);
+        let unfinished = self.slices.under_way().iter().flat_map(RunMerge::directory);
         let entries = self.runs.iter().flat_map(|run| &run.directory).chain(unfinished);
         entries.map(|entry| entry.page).filter(|page| *page != LOST_PAGE).collect()
     }
@@ -166,7 +166,7 @@ impl Validity for LogarithmicGecko {
 
     /// RAM, by appendix B: directories, and the buffer with those that merging needs.
     fn ram(&self, ledger: &mut RamLedger) {
-        let unfinished = self.slices.under_way().iter().map(Merge::directory);
+        let unfinished = self.slices.under_way().iter().map(RunMerge::directory);
         let directories = || self.runs.iter().map(|run| &run.directory).chain(unfinished.clone());
         let entries: usize = directories().map(Vec::len).sum();
         let room: usize = directories().map(Vec::capacity).sum();
@@ -175,7 +175,7 @@ impl Validity for LogarithmicGecko {
         ledger.structure("validity.buffer", page_bytes);
         // The output of a merge at once, and of those that are done in slices.
         let outputs = 2 * page_bytes;
-        let places: u64 = self.slices.under_way().iter().map(Merge::bytes).sum();
+        let places: u64 = self.slices.under_way().iter().map(RunMerge::bytes).sum();
         ledger.structure("validity.merge_buffers", self.merging.bytes() + outputs + places);
         ledger.index("index.run_directories_room", (room - entries) as u64 * 8 + self.runs.len() as u64 * 48);
         ledger.index("buffer.gecko_page", page_bytes + self.stale.capacity() as u64 * 4);

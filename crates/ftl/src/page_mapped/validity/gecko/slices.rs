@@ -9,7 +9,7 @@
 //! first. So a write waits for a slice, whatever the size of the drive. And a merge is over long before newer runs have
 //! grown into its level. Until then its inputs take up flash, and queries search all of them.
 
-use super::merge::Merge;
+use super::merge::RunMerge;
 use super::page::GeckoPageBuilder;
 use super::run::Run;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ use core::ops::Range;
 pub(super) const MERGED_AT_ONCE: usize = 8;
 
 /// The places of a merge's inputs among the runs.
-pub(super) fn inputs_of(merge: &Merge, runs: &[Run]) -> Range<usize> {
+pub(super) fn inputs_of(merge: &RunMerge, runs: &[Run]) -> Range<usize> {
     let (first, last) = merge.header.flushes;
     let from = runs.partition_point(|run| run.header.flushes.1 > last);
     let until = runs.partition_point(|run| run.header.flushes.1 >= first);
@@ -30,7 +30,7 @@ pub(super) fn inputs_of(merge: &Merge, runs: &[Run]) -> Range<usize> {
 #[derive(Clone)]
 pub(super) struct Slices {
     /// Their inputs are different runs.
-    under_way: Vec<Merge>,
+    under_way: Vec<RunMerge>,
     /// The page that is filled for one of them.
     pub(super) page: GeckoPageBuilder,
     /// Whose page that is: the last flush that its inputs cover.
@@ -57,11 +57,11 @@ impl Slices {
         Self { under_way: Vec::new(), page, filled_for: None, done: 0, pace: PACE }
     }
 
-    pub(super) fn under_way(&self) -> &[Merge] {
+    pub(super) fn under_way(&self) -> &[RunMerge] {
         &self.under_way
     }
 
-    pub(super) fn under_way_mut(&mut self) -> &mut [Merge] {
+    pub(super) fn under_way_mut(&mut self) -> &mut [RunMerge] {
         &mut self.under_way
     }
 
@@ -72,13 +72,13 @@ impl Slices {
     }
 
     /// A merge begins, or goes on after a slice.
-    pub(super) fn put(&mut self, merge: Merge) {
+    pub(super) fn put(&mut self, merge: RunMerge) {
         self.under_way.push(merge);
     }
 
     /// The merge that goes on next, out of the list: the one whose page is being filled, or the newest.
-    pub(super) fn take_next(&mut self) -> Option<Merge> {
-        let last = |merge: &Merge| merge.header.flushes.1;
+    pub(super) fn take_next(&mut self) -> Option<RunMerge> {
+        let last = |merge: &RunMerge| merge.header.flushes.1;
         let filled_for = self.filled_for.filter(|_| self.page.last_key().is_some());
         let in_hand = self.under_way.iter().position(|merge| filled_for == Some(last(merge)));
         let newest = || (0..self.under_way.len()).max_by_key(|&index| last(&self.under_way[index]));
