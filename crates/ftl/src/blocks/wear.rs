@@ -40,8 +40,6 @@ pub(crate) struct Wear {
     rest: u32,
     /// The drive was formatted and has had no power cut since: a blank block was never used.
     is_new: bool,
-    /// Program order when blocks were looked at last; 0 before that.
-    looked: u64,
     /// The next block of the scan.
     next: u32,
     sums: Sums,
@@ -120,7 +118,6 @@ impl Wear {
             opened: 0,
             rest: 0,
             is_new: false,
-            looked: 0,
             next: 0,
             sums: Sums::default(),
             known: None,
@@ -168,24 +165,13 @@ impl Wear {
 }
 
 impl Blocks {
-    /// The host is about to write a page. How many blocks are to be looked at: one for each page that was programmed
-    /// since it did so last.
-    #[inline]
-    pub(crate) fn looks_due(&mut self) -> u64 {
-        let (seq, blocks) = (self.clock.seq(), u64::from(self.geometry.blocks()));
-        let Some(wear) = &mut self.wear else { return 0 };
-        wear.rest = wear.rest.saturating_sub(1);
-        let before = core::mem::replace(&mut wear.looked, seq);
-        // After a mount nothing is known of what was programmed before.
-        if before == 0 { 1 } else { seq.saturating_sub(before).min(blocks) }
-    }
-
     /// Looks at the next block of the scan. The block, and when that is known, if it is to be collected: far less worn
     /// than the average, with data in it that stay.
     pub(crate) fn look_at_next<N: Nand>(&mut self, nand: &mut N, at: Time) -> Option<(Block, Time)> {
         let (blocks, seq) = (self.geometry.blocks(), self.clock.seq());
         let version = self.clock.version();
         let wear = self.wear.as_mut()?;
+        wear.rest = wear.rest.saturating_sub(1);
         let block = Block(wear.next);
         wear.next += 1;
         if wear.next == blocks {

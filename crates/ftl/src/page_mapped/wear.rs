@@ -1,7 +1,7 @@
 //! Static wear levelling: a block that stays behind because its data are cold is emptied and takes its turn.
 //!
-//! This is GeckoFTL appendix D. For each page that is programmed, the spare area of one block is read
-//! (`blocks/wear.rs`), before the next page that the host writes. A block of user data is collected if it is far less worn than the average, and was erased longer
+//! This is GeckoFTL appendix D. For each page that the host writes, the spare area of one block is read
+//! (`blocks/wear.rs`). A block of user data is collected if it is far less worn than the average, and was erased longer
 //! ago than the average. Its pages go to the stream of cold data, which is given the most worn of the free blocks
 //! (dynamic levelling). So do pages that garbage collection moves, if they were last written longer ago than the
 //! average.
@@ -22,8 +22,7 @@ impl PageMapped {
     /// A step of levelling, before a page that the host writes.
     #[inline]
     pub(super) fn level_wear<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        let looks = self.blocks.looks_due();
-        (0..looks).try_for_each(|_| self.look_for_static_data(nand, at))
+        if self.blocks.wear.is_some() { self.look_for_static_data(nand, at) } else { Ok(()) }
     }
 
     #[inline(never)]
