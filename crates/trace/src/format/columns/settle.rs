@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::heading::Named;
 use super::{Clock, Column, ColumnSpec, date, heading, ops, separator_of, split};
 use crate::TraceError;
 use crate::error::excerpt;
@@ -92,8 +93,8 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
         ("addresses", |column| matches!(column, Column::Address(_))),
         ("sizes", |column| matches!(column, Column::Size(_))),
     ];
-    let names = split(line, separator);
-    let mut columns: Vec<Column> = names.iter().map(|name| heading::named(name).column).collect();
+    let (names, mut columns): (Vec<&[u8]>, Vec<Column>) =
+        names_of(line, separator).map(|(name, named)| (name, named.column)).unzip();
     let mut twice = Vec::new();
     for (kind, is) in kinds {
         let found: Vec<usize> = (0..columns.len()).filter(|&at| columns.get(at).is_some_and(is)).collect();
@@ -126,17 +127,22 @@ fn candidates(text: &[u8], mut separator: Option<u8>) -> impl Iterator<Item = (&
     })
 }
 
-/// The columns that a heading names; an error if these make no request.
-fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
-    let mut columns = Vec::new();
-    let mut unknown = Vec::new();
-    for name in split(line, separator) {
+/// The names in a line, and what each stands for. Of devices within devices the first is the one.
+fn names_of(line: &[u8], separator: u8) -> impl Iterator<Item = (&[u8], Named)> {
+    let mut has_device = false;
+    split(line, separator).into_iter().map(move |name| {
         let mut named = heading::named(name);
-        // Devices within devices: the first is the one.
-        let is_device = |column: &Column| matches!(column, Column::Device { .. });
-        if is_device(&named.column) && columns.iter().any(is_device) {
+        if matches!(named.column, Column::Device { .. }) && std::mem::replace(&mut has_device, true) {
             named.column = Column::Other;
         }
+        (name, named)
+    })
+}
+
+/// The columns that a heading names; an error if these make no request.
+fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
+    let (mut columns, mut unknown) = (Vec::new(), Vec::new());
+    for (name, named) in names_of(line, separator) {
         columns.push(named.column);
         unknown.extend(named.unknown.map(|word| (named.column, String::from_utf8_lossy(name).into_owned(), word)));
     }
