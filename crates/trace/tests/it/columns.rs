@@ -62,6 +62,11 @@ fn a_heading_that_names_something_twice_is_refused_with_columns_that_fit() {
             "time:us,op,lba:512,size:512,-",
         ),
         ("op;lba;byte_offset;size;time_ms", "2 addresses: `lba`, `byte_offset`", "op,lba:512,-,size,time:ms"),
+        (
+            "time_us,disk,lun,op,lba,size_bytes,len",
+            "2 sizes: `size_bytes`, `len`",
+            "time:us,device,-,op,lba:512,size,-",
+        ),
         ("issue_us submit_us op offset len", "2 times: `issue_us`, `submit_us`", "time:us,-,op,offset,size"),
     ] {
         let separator = if heading.contains(' ') {

@@ -117,6 +117,9 @@ pub(super) fn named_all<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<Named>
     for named in all.iter_mut().filter(|named| has_time && named.hint == Hint::TimeByUnit) {
         named.column = Column::Other;
     }
+    // Of devices within devices the first is the one.
+    let devices = all.iter_mut().filter(|named| matches!(named.column, Column::Device { .. }));
+    devices.skip(1).for_each(|named| named.column = Column::Other);
     all
 }
 

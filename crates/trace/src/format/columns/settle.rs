@@ -118,13 +118,6 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
             columns.get_mut(at).into_iter().for_each(|column| *column = Column::Other);
         }
     }
-    let is_device = |column: &Column| matches!(column, Column::Device { .. });
-    let first = columns.iter().position(is_device);
-    for (at, column) in columns.iter_mut().enumerate() {
-        if is_device(column) && Some(at) != first {
-            *column = Column::Other;
-        }
-    }
     let spec = ColumnSpec { columns, separator: Some(separator), skip_lines: 0, ops: Vec::new() };
     let is_request = !twice.is_empty() && spec.check().is_ok();
     let of_each = if twice.len() > 1 { " of each" } else { "" };
@@ -151,17 +144,11 @@ fn candidates(text: &[u8], mut separator: Option<u8>) -> impl Iterator<Item = (&
 
 /// The columns that a heading names; an error if these make no request.
 fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
-    let mut columns = Vec::new();
-    let mut unknown = Vec::new();
+    let (mut columns, mut unknown) = (Vec::new(), Vec::new());
     let names = split(line, separator);
     let all = heading::named_all(names.iter().copied());
     let passed_over = heading::time_passed_over(&all);
-    for (name, mut named) in names.iter().zip(all) {
-        // Devices within devices: the first is the one.
-        let is_device = |column: &Column| matches!(column, Column::Device { .. });
-        if is_device(&named.column) && columns.iter().any(is_device) {
-            named.column = Column::Other;
-        }
+    for (name, named) in names.iter().zip(all) {
         columns.push(named.column);
         unknown.extend(named.unknown.map(|word| (named.column, String::from_utf8_lossy(name).into_owned(), word)));
     }
