@@ -64,6 +64,9 @@ pub(super) trait LogIndex: Clone + Send {
         false
     }
 
+    /// Logical blocks that may have live pages in log blocks at a time, unless a recovery has found more log blocks.
+    fn logical_blocks_most(&self) -> usize;
+
     /// A recovery has found so many log blocks: there must be room for all of their pages.
     fn reserve(&mut self, log_blocks: usize) {
         let _ = log_blocks;
@@ -79,6 +82,7 @@ pub(super) trait LogIndex: Clone + Send {
 pub(super) struct HashIndex {
     /// Logical page, and where it stands.
     places: HashTable<(u32, Page)>,
+    logical_blocks_most: usize,
 }
 
 /// Logical pages of a row of so many stand beside each other in the table, since they are written, merged and forgotten
@@ -95,10 +99,15 @@ fn hash(key: u32) -> u64 {
 }
 
 impl HashIndex {
-    /// With room for the pages of all log blocks, and of one more.
+    /// With room for the pages of all log blocks, and of one more. They may be of as many logical blocks.
     pub(super) fn of(geometry: &Geometry, sizes: &HybridSizes) -> Self {
         let pages = (sizes.log_blocks as usize + 1) * geometry.pages_per_block() as usize;
-        Self { places: HashTable::with_capacity(pages) }
+        Self { places: HashTable::with_capacity(pages), logical_blocks_most: pages }
+    }
+
+    /// The same where each log block is of one logical block.
+    pub(super) fn of_owned(geometry: &Geometry, sizes: &HybridSizes) -> Self {
+        Self { logical_blocks_most: sizes.log_blocks as usize + 1, ..Self::of(geometry, sizes) }
     }
 }
 
@@ -128,6 +137,10 @@ impl LogIndex for HashIndex {
 
     fn places(&self) -> impl Iterator<Item = (u32, Page)> + '_ {
         self.places.iter().copied()
+    }
+
+    fn logical_blocks_most(&self) -> usize {
+        self.logical_blocks_most
     }
 
     fn ram(&self, geometry: &Geometry, log_blocks: u32, logical_blocks: u32, ledger: &mut RamLedger) {
