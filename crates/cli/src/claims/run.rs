@@ -240,7 +240,7 @@ fn figure_as_text(figure: &Figure, store: &Store, scale: Scale, findings: &Findi
         let why = run.why.as_ref()?;
         // The reason of a run that was begun names it.
         let why = why.strip_prefix(&format!("{name}: ")).unwrap_or(why);
-        Some(format!("  no line for {name}: {why}"))
+        Some(format!("no line for {name}: {why}"))
     });
     told.chain(reasons).map(|line| table::wrapped(&line, table::PROSE_WIDTH_MAX) + "\n").collect()
 }

@@ -378,7 +378,7 @@ fn a_figure_is_run_without_the_claims() {
     let csv = papers.join("tiny/figures-quick/points.csv");
     let (of_two, of_none) = told.split_once('\n').unwrap();
     assert_eq!(of_two, format!("points: 2 runs, in {} (figure 1)", csv.display()));
-    assert!(of_none.starts_with("  no line for unknown: unknown FTL 'nonsense'"), "{of_none}");
+    assert!(of_none.starts_with("no line for unknown: unknown FTL 'nonsense'"), "{of_none}");
     assert_eq!(runs(&papers), 2);
     assert!(fs::read_to_string(&csv).unwrap().lines().count() > 3);
     let found: Value = serde_json::from_str(&prints(&claims("run", &papers, "--only points,bitmap --json"))).unwrap();

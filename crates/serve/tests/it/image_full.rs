@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 const PAGE: usize = 512;
-const LOGICAL: u32 = 1000;
+const LOGICAL: u32 = 980;
 
 /// A file on a disk that has room for so many writes, which may end in the middle of one, and whose `fdatasync`s then
 /// fail.
