@@ -55,6 +55,12 @@ fn values_have_their_units_with_them() {
     }
     let bare = "0.001 W 4K 4K\n0.002 R 1M 512\n0.003 R 8K 1K\n";
     assert_eq!(shown(&read_as_told(bare, "--columns time:s,op,offset,size"))[..2], TWO);
+    let timed = "1ms W 4K 4K\n0.002s R 1M 512\n";
+    assert_eq!(shown(&read(&format!("time_ns op offset size\n{timed}")).0), TWO);
+    let report = read(&format!("time op offset size\n{timed}")).1;
+    assert_eq!((report.files[0].time_unit_guessed, report.warnings), (false, Vec::new()));
+    let bare = format!("{timed}3ms R 8K 1K\n");
+    assert_eq!(shown(&read_as_told(&bare, "--columns time:s,op,offset,size"))[..2], TWO);
     assert!(error("time_us,op,offset,size\n1,W,4X,512\n").contains("the address is not a whole number: 4X"));
 }
 
@@ -65,6 +71,7 @@ fn lines_may_name_each_value() {
         "ts=0.001, op=W, lba=8, len=4096\nts=0.002, op=R, lba=2048, len=512\n",
         "ts=0.001\top=W\tlba=8\tlen=4K\nlen=512\tlba=2048\top=R\tts=0.002\n",
         "time_us: 1000, op: W, offset: 4096, size: 4096\ntime_us: 2000, op: R, offset: 1048576, size: 512\n",
+        "0.001 op=W lba=8 len=4096\n0.002 op=R lba=2048 len=512\n",
         "INFO disk1 ts=0.001 op=W lba=8 len=4096 q=1\nINFO disk1 ts=0.002 op=R lba=2048 len=512\n",
         "{\"ts\":0.001,\"op\":\"W\",\"lba\":8,\"len\":4096}\n{\"ts\":2e-3,\"op\":\"R\",\"lba\":2048,\"len\":512}\n",
         "{ \"op\": \"W\", \"size\": 4096, \"start_lba\": 8, \"time_us\": 1000 }\n\
@@ -87,6 +94,8 @@ fn keys_that_say_nothing_leave_the_shape_of_values() {
     let line = |n: u64, op: &str| format!("zeit=0.{n:03} was={op} wo={} viel=8\n", n * 7919 % 1000 * 8);
     let lines = (1..20).map(|n| line(n, if n % 3 == 0 { "R" } else { "W" })).collect::<String>();
     let requests = read_as_told(&lines, "--columns time:s,op,lba:512,size:512");
+    let few = lines.replace("zeit=", "").replace("was=", "");
+    assert_eq!(read_as_told(&few, "--columns time:s,op,lba:512,size:512"), requests);
     assert_eq!((requests.len(), shown(&requests)[0]), (19, (1000, Op::Write, 919 * 8 * 512, 4096)));
     let json = lines.lines().map(|line| format!("{{\"{}}}\n", line.replace('=', "\":\"").replace(' ', "\",\"") + "\""));
     assert_eq!(read_as_told(&json.collect::<String>(), "--columns time:s,op,lba:512,size:512"), requests);
@@ -94,18 +103,27 @@ fn keys_that_say_nothing_leave_the_shape_of_values() {
 
 #[test]
 fn json_of_another_shape_has_the_command_that_makes_lines_of_it() {
-    for text in [
-        "{\"ts\":1,\"io\":{\"op\":\"R\",\"lba\":8,\"len\":8}}\n",
-        "{\n  \"ts\": 1,\n  \"op\": \"R\",\n  \"lba\": 8,\n  \"len\": 8\n}\n",
-        "[{\"ts\":1,\"op\":\"R\",\"lba\":8,\"len\":8},{\"ts\":2,\"op\":\"R\",\"lba\":8,\"len\":8}]\n",
-        "[\n  {\n    \"ts\": 1,\n    \"op\": \"R\"\n  }\n]\n",
+    let columns = OpenOptions { columns: Some("time,op,lba,size".parse().unwrap()), ..OpenOptions::default() };
+    for (text, right) in [
+        ("{\"ts\":1,\"io\":{\"op\":\"R\",\"lba\":8,\"len\":8}}\n", "`jq -c '(first("),
+        ("{\n  \"ts\": 1,\n  \"op\": \"R\",\n  \"lba\": 8,\n  \"len\": 8\n}\n", "`jq -c '(first("),
+        (
+            "[{\"ts\":1,\"op\":\"R\",\"lba\":8,\"len\":8},{\"ts\":2,\"op\":\"R\",\"lba\":8,\"len\":8}]\n",
+            "`jq -c '(first(",
+        ),
+        ("[\n  {\n    \"ts\": 1,\n    \"op\": \"R\"\n  }\n]\n", "`jq -c '(first("),
+        ("[0.1,\"R\",8,8]\n[0.2,\"R\",8,8]\n", "`jq -r 'if (.[0]|type)"),
     ] {
         let said = error(text);
-        assert!(said.starts_with("t: of JSON, lines are read that are an object of values alone; `jq -c '"), "{said}");
-        assert!(said.contains("' t | phelsuma trace convert - OUT.csv.zst --to csv` makes such lines"), "{said}");
-        let named = OpenOptions { columns: Some("time,op,lba,size".parse().unwrap()), ..OpenOptions::default() };
-        assert_eq!(read_with(text, &named).unwrap_err(), said);
+        assert!(
+            said.starts_with("t: of JSON, lines are read that are an object of values") && said.contains(right),
+            "{said}"
+        );
+        assert!(said.contains("' t | phelsuma trace convert - OUT.csv.zst --to csv` makes "), "{said}");
+        assert_eq!(read_with(text, &columns).unwrap_err(), said);
     }
+    let log = "[0.001] disk0: op=W lba=8 len=4096\n[0.002] disk0: op=R lba=2048 len=512\n";
+    assert_eq!(read(log).0.len(), 2, "brackets are no JSON");
 }
 
 #[test]
@@ -149,6 +167,17 @@ fn days_and_times_of_day_may_be_in_two_columns() {
     // A date beside another time, and one alone.
     assert_eq!(read("date,time_us,op,offset,size\n2024-01-01,7,W,0,512\n").0[0].time_ns, 7000);
     assert_eq!(shown(&read("date,op,offset,size\n2024-01-01 12:00:00.123,W,4096,4096\n").0)[0], right[0]);
+    // Dates that are passed over are said.
+    for (text, said) in [
+        ("01/02/2024,12:00:00,W,0,512", "dates beside times are passed over: the date may be day and month or"),
+        (
+            "20240102,120000,W,0,512",
+            "dates beside times are passed over: not both are as 2024-03-09 and 23:59:55: 20240102",
+        ),
+    ] {
+        let (_, report) = read(&format!("date,time,op,offset,size\n{text}\n"));
+        assert!(report.warnings[0].contains(said), "{report:?}");
+    }
     assert!("date,op,offset,size".parse::<ColumnSpec>().is_err());
     assert!("date,time:us,op,offset,size".parse::<ColumnSpec>().is_err());
 }
@@ -160,6 +189,8 @@ fn times_of_day_are_times_and_other_dates_are_said() {
     let right = TWO.map(|(time, op, offset, size)| (noon + time, op, offset, size));
     assert_eq!(shown(&read_as_told(lines, "--columns time:date,op,offset,size"))[..2], right);
     assert_eq!(shown(&read(&format!("time op offset size\n{lines}")).0)[..2], right);
+    let half = "01:00:00 PM W 4096 4096\n01:00:01 PM R 1048576 512\n01:00:02 PM R 0 512\n";
+    assert!(error(half).contains("the time of day has AM or PM: PM; as 23:59:55 it is read"), "{}", error(half));
     for (date, said) in [
         ("01/02/2024 12:00:00", "the date may be day and month or month and day: 01/02/2024 12:00:00; `sed -E "),
         ("Jan  1 12:00:00", "the date has its month in letters: Jan  1 12:00:00; as 2024-03-09 23:59:55"),

@@ -61,6 +61,12 @@ pub(super) fn unread(text: &[u8]) -> Option<String> {
     let is_month = |word: &[u8]| MONTHS.iter().any(|month| word.eq_ignore_ascii_case(month));
     let slashed = digits(text, 0, 2) && digits(text, 3, 5) && digits(text, 6, 10);
     let between = |at: usize| text.get(at).filter(|byte| matches!(byte, b'/' | b'.' | b'-')).copied();
+    let half = text.get(text.len().saturating_sub(2)..).unwrap_or_default();
+    if (text.len() == 2 || is_clock(text) || digits(text, 0, 1))
+        && (half.eq_ignore_ascii_case(b"AM") || half.eq_ignore_ascii_case(b"PM"))
+    {
+        return Some(format!("the time of day has AM or PM: {}; as 23:59:55 it is read", excerpt(text)));
+    }
     if let Some(mark) = between(2).filter(|mark| slashed && between(5) == Some(*mark)) {
         let mark = char::from(mark);
         return Some(format!(
@@ -180,7 +186,16 @@ mod tests {
 
     #[test]
     fn other_styles_of_dates_are_said() {
-        for date in ["31/12/2024 12:00:00", "31.12.2024", "Jan  1 12:00:00", "Jan", "01-Jan-2024", "Mon Mar  4 2024"] {
+        for date in [
+            "31/12/2024 12:00:00",
+            "31.12.2024",
+            "Jan  1 12:00:00",
+            "Jan",
+            "01-Jan-2024",
+            "Mon Mar  4 2024",
+            "PM",
+            "1:02:03 pm",
+        ] {
             assert!(unread(date.as_bytes()).is_some(), "{date}");
         }
         for other in ["", "1234", "read", "may_read", "12:00:00", "2024-03-09", "1/2/3", "mar-vol", "sda"] {

@@ -249,7 +249,7 @@ fn size_unit(word: &str) -> Option<u64> {
     }
 }
 
-fn time_unit(word: &str) -> Option<TimeUnit> {
+pub(super) fn time_unit(word: &str) -> Option<TimeUnit> {
     Some(match word {
         "s" | "sec" | "secs" | "second" | "seconds" => TimeUnit::S,
         "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => TimeUnit::Ms,

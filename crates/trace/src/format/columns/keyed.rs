@@ -3,15 +3,18 @@
 //! The keys of the first such line are the names of the columns. Later lines may have them in another order, and lack
 //! some.
 
-use super::split;
+use super::{date, split};
 use crate::input::way::{Step, Way};
 
-/// A request has an operation, an address and a size.
-const KEYS_LEAST: usize = 3;
+/// What may be between a key and its value, and how many keys of a line it takes. Colons are in much else.
+const MARKS: [(u8, usize); 2] = [(b'=', 2), (b':', 3)];
 
 /// Makes an object a line of any JSON, with nothing in it but values.
-const FLATTEN: &str = "jq -c 'if type==\"array\" then .[] else . end|\
+const FLATTEN: &str = "jq -c '(first(..|arrays|select(.[0]|type==\"object\"))|.[])//.|\
     [paths(scalars|tostring) as $p|{($p|map(tostring)|join(\"_\")):getpath($p)}]|add'";
+
+/// Makes a line with commas of each array.
+const LINES: &str = "jq -r 'if (.[0]|type)==\"array\" then .[] else . end|@csv'";
 
 /// The keys of a line, in its order.
 #[derive(Debug, Clone)]
@@ -28,14 +31,22 @@ impl Keys {
         if is_nested(line) {
             return None;
         }
-        [b'=', b':'].into_iter().find_map(|mark| {
+        MARKS.into_iter().find_map(|(mark, least)| {
             let name = |cell| pair(cell, mark).map_or(Vec::new(), |(key, _)| key.to_vec());
-            let names: Vec<Vec<u8>> = split(object(line), separator).into_iter().map(name).collect();
+            let cells = split(object(line), separator);
+            let mut names: Vec<Vec<u8>> = cells.iter().copied().map(name).collect();
             let mut keys: Vec<&Vec<u8>> = names.iter().filter(|name| !name.is_empty()).collect();
             let count = keys.len();
             keys.sort_unstable();
             keys.dedup();
-            (count >= KEYS_LEAST && keys.len() == count).then_some(Keys { mark, names })
+            let right = count >= least && keys.len() == count;
+            // A time is often in front, without a key.
+            if let (Some(name), Some(time)) = (names.first_mut(), cells.first())
+                && name.is_empty()
+            {
+                *name = time_name(time).to_vec();
+            }
+            right.then_some(Keys { mark, names })
         })
     }
 
@@ -58,6 +69,18 @@ impl Keys {
     }
 }
 
+/// What a value in front of the keys would be called; nothing where it is no time.
+fn time_name(value: &[u8]) -> &'static [u8] {
+    let is_number = || std::str::from_utf8(value).is_ok_and(|text| text.contains('.') && text.parse::<f64>().is_ok());
+    if date::is_day(value) {
+        b"date"
+    } else if date::looks_like(value) || date::is_clock(value) || is_number() {
+        b"time"
+    } else {
+        b""
+    }
+}
+
 /// The columns of a line; with keys, in their order.
 pub(super) fn cells<'a>(line: &'a [u8], separator: u8, keys: Option<&Keys>) -> Vec<&'a [u8]> {
     keys.map_or_else(|| split(line, separator), |keys| keys.values(line, separator))
@@ -68,18 +91,20 @@ pub(super) fn is_bracket(line: &[u8]) -> bool {
     matches!(line, b"[" | b"]")
 }
 
-/// A key and its value, without the quotes of JSON.
+/// A key and its value.
 fn pair(cell: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
-    let bare = |text: &'_ [u8]| -> std::ops::Range<usize> {
-        let begin = text.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'"')).unwrap_or(text.len());
-        let end = text.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'"')).map_or(begin, |last| last + 1);
-        begin..end
-    };
     let (key, value) = cell.split_at_checked(memchr::memchr(mark, cell)?)?;
-    let value = value.get(1..)?;
-    let (key, value) = (key.get(bare(key))?, value.get(bare(value))?);
+    let (key, value) = (bare(key), bare(value.get(1..)?));
     let begins = key.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_' || !byte.is_ascii());
     begins.then_some((key, if value == b"null" { b"" } else { value }))
+}
+
+/// A text without blanks and the quotes of JSON around it, also where one of these was taken off with the cell's.
+fn bare(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'"', inside @ ..] | [inside @ .., b' ' | b'\t' | b'"'] = text {
+        text = inside;
+    }
+    text
 }
 
 /// What is within the braces of a line that is an object, also of an array that has one a line.
@@ -94,11 +119,15 @@ fn object(line: &[u8]) -> &[u8] {
     end.strip_suffix(b"}").unwrap_or(line)
 }
 
+/// Whether an object is the first of a line, also in an array.
+fn begins_object(line: &[u8]) -> bool {
+    line.strip_prefix(b"[").unwrap_or(line).trim_ascii_start().starts_with(b"{")
+}
+
 /// Whether a line has objects or arrays within its object.
 fn is_nested(line: &[u8]) -> bool {
     let mut inside = false;
-    let is_json = line.starts_with(b"{") || line.starts_with(b"[");
-    is_json
+    begins_object(line)
         && object(line).iter().any(|byte| {
             inside ^= *byte == b'"';
             !inside && matches!(byte, b'{' | b'[')
@@ -109,10 +138,16 @@ fn is_nested(line: &[u8]) -> bool {
 pub(crate) fn json_of_other_shape(text: &[u8], file: &str) -> Option<String> {
     let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && !is_bracket(line))?;
-    let is_line = object(first).len() + 2 <= first.len() && !is_nested(first);
-    let is_json =
-        first.starts_with(b"{") || first.strip_prefix(b"[").is_some_and(|line| line.trim_ascii().starts_with(b"{"));
-    (is_json && !is_line).then(|| {
+    if !begins_object(first) {
+        let is_array =
+            first.starts_with(b"[") && first.contains(&b',') && (first.ends_with(b"]") || first.ends_with(b"],"));
+        return is_array.then(|| {
+            let commands = Way::from(Some(file)).then(Step::Filter(LINES)).commands();
+            format!("of JSON, lines are read that are an object of values; {commands} makes columns of arrays")
+        });
+    }
+    let is_line = object(first).len() < first.len() && !is_nested(first);
+    (!is_line).then(|| {
         let commands = Way::from(Some(file)).then(Step::Filter(FLATTEN)).commands();
         format!("of JSON, lines are read that are an object of values alone; {commands} makes such lines of it")
     })

@@ -130,6 +130,10 @@ impl AnyColumns {
             let what = format!("the time is a date: {}; time:date in --columns would read it", excerpt(text));
             return Err(Flaw::Shape(what));
         }
+        // A value's own unit is stronger than that of its column.
+        if let Some((number, unit)) = units::time_with_unit(text) {
+            return number::time(number, unit.tick(), "the time");
+        }
         let commas = text.iter().filter(|&&byte| byte == b',').count();
         let plain = if commas == 1 && self.separator != b',' {
             Some(text.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect())

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{date, ops, units};
+use crate::number;
 
 /// What is known of a column.
 #[derive(Default)]
@@ -42,7 +43,11 @@ pub(super) fn number(cell: &[u8], separator: u8) -> Option<f64> {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as f64),
         None => {
             let plain = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-            plain.or_else(|| units::with_unit(cell).map(|bytes| bytes as f64))
+            let timed = || {
+                let (number, unit) = units::time_with_unit(cell)?;
+                number::time(number, unit.tick(), "").ok().map(|ns| ns as f64 / 1e9)
+            };
+            plain.or_else(|| units::with_unit(cell).map(|bytes| bytes as f64)).or_else(timed)
         }
     }
 }
@@ -74,7 +79,9 @@ pub(super) fn look<'a>(cells: impl Iterator<Item = &'a [u8]>, separator: u8) -> 
         seen.numbers += 1;
         let with_unit = units::with_unit(cell).is_some();
         seen.with_units += usize::from(with_unit);
-        seen.fractions += usize::from(!with_unit && cell.iter().any(|byte| matches!(byte, b'.' | b',')));
+        // A time with its unit is one in seconds.
+        let in_parts = cell.iter().any(|byte| matches!(byte, b'.' | b',')) || units::time_with_unit(cell).is_some();
+        seen.fractions += usize::from(!with_unit && in_parts);
         seen.ascending &= seen.last.is_none_or(|last| last <= value);
         seen.jumps += usize::from(seen.last.is_some_and(|last| value - last != 1.0));
         seen.last = Some(value);

@@ -296,10 +296,17 @@ impl Settled {
                     self.time_guessed = false;
                 }
                 Column::Time(clock @ None) if headed => {
-                    *clock = sample.first_time.and_then(since_1970).map(Clock::Unit);
+                    let own = sample.first_time.and_then(units::time_with_unit).map(|(_, unit)| unit);
+                    self.time_guessed &= own.is_none();
+                    *clock = own.or_else(|| sample.first_time.and_then(since_1970)).map(Clock::Unit);
                 }
-                // Beside other times, dates are passed over.
-                Column::Day if headed && !is_day => *column = Column::Other,
+                Column::Day if headed && !is_day => {
+                    let day = sample.first_day.unwrap_or_default();
+                    let unread = date::unread(day)
+                        .unwrap_or_else(|| format!("not both are as 2024-03-09 and 23:59:55: {}", excerpt(day)));
+                    self.remarks.push(format!("dates beside times are passed over: {unread}"));
+                    *column = Column::Other;
+                }
                 Column::Device { names } => *names |= sample.device_names,
                 Column::Address(unit) if headed && sample.addresses_with_units => *unit = Unit::of(1),
                 Column::Size(unit) if headed && sample.sizes_with_units => *unit = Unit::of(1),
@@ -377,7 +384,7 @@ impl<'a> Sample<'a> {
                 Column::Time(_) => cell.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.'),
                 _ => true,
             });
-            if cells.len() < spec.columns.len() || !is_record {
+            if line.is_empty() || cells.len() < spec.columns.len() || !is_record {
                 continue;
             }
             for (column, cell) in pairs() {

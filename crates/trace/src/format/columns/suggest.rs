@@ -235,7 +235,11 @@ fn kinds(
         let rank = |index: &usize| of(*index).map(|c| (c.names.len().abs_diff(2), alike(c)));
         indices().filter(worded).min_by_key(rank)
     };
-    let op = words.or_else(likely).or_else(codes).or_else(open).or_else(few)?;
+    let constant = || {
+        let is_one = |c: &Seen| mostly(c.numbers) && c.largest <= 3.0 && c.different.len() == 1;
+        indices().find(|&index| free(&kinds, index) && of(index).is_some_and(is_one))
+    };
+    let op = words.or_else(likely).or_else(codes).or_else(open).or_else(few).or_else(constant)?;
     give(&mut kinds, Some(op), Column::Op);
     let numeric = |kinds: &[Option<Column>]| -> Vec<usize> {
         let mut all: Vec<usize> = indices()

@@ -1,6 +1,7 @@
-//! Units of addresses and sizes, as options, headings and values have them.
+//! Units of addresses and sizes, as options, headings and values have them; and those that times have with them.
 
-use crate::format::SECTOR_BYTES;
+use super::heading;
+use crate::format::{SECTOR_BYTES, TimeUnit};
 
 /// The largest unit of addresses and sizes: a page of 1 MiB.
 const UNIT_BYTES_MAX: u64 = 1 << 20;
@@ -46,6 +47,14 @@ pub(super) fn with_unit(value: &[u8]) -> Option<u64> {
     // Above, not each whole number is one of these.
     let exact = bytes.fract() == 0.0 && bytes < (1u64 << f64::MANTISSA_DIGITS) as f64;
     exact.then_some(bytes as u64)
+}
+
+/// A time that has its unit with it, as `12ms` has.
+pub(super) fn time_with_unit(value: &[u8]) -> Option<(&[u8], TimeUnit)> {
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+    let (number, unit) = value.split_at_checked(digits).filter(|(number, _)| !number.is_empty())?;
+    let unit = std::str::from_utf8(unit).ok()?.trim_start().to_ascii_lowercase();
+    Some((number, heading::time_unit(&unit)?))
 }
 
 #[cfg(test)]
