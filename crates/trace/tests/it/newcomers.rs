@@ -205,7 +205,7 @@ fn times_of_day_are_times_and_other_dates_are_said() {
 #[test]
 fn columns_are_suggested_whatever_the_language_of_a_heading() {
     let line = |n: u64, read: &str, write: &str| {
-        let op = if n % 3 == 0 { read } else { write };
+        let op = if n.is_multiple_of(3) { read } else { write };
         format!("{};sd{};{op};{};{}\n", n * 1000 + n % 7, n % 2, n * 7919 % 1000 * 4096, 4096 << (n % 2))
     };
     for (heading, read, write, ops) in [

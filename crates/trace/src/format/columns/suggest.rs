@@ -96,7 +96,7 @@ fn operations(mut words: Vec<&[u8]>, flag: Option<Op>) -> Option<(String, &'stat
     let numbers = words.iter().all(|word| word.iter().all(u8::is_ascii_digit));
     words.retain(is_open);
     // A few words may be none of ours.
-    if words.is_empty() || !(most || !guesses.is_empty()) {
+    if words.is_empty() || (!most && guesses.is_empty()) {
         return Some((String::new(), ""));
     }
     let option = format!(" {}", ops::option(&words, flag, guesses)?);
