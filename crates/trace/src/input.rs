@@ -25,7 +25,7 @@ mod stream;
 #[cfg(feature = "archives")]
 mod tar;
 mod unread;
-mod way;
+pub(crate) mod way;
 #[cfg(feature = "archives")]
 mod zip;
 

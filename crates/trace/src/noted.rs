@@ -47,6 +47,8 @@ pub(crate) struct Noted {
     pub(crate) split: u64,
     pub(crate) clock: Clock,
     pub(crate) signs: Signs,
+    /// Columns are read, whose units may be doubted by how many addresses and sizes are odd.
+    pub(crate) of_columns: bool,
     pub(crate) named: UnitsNamed,
     /// Where spans begin to be counted.
     pub(crate) begin_ns: Option<u64>,
@@ -90,9 +92,13 @@ impl Noted {
     pub(crate) fn take(&mut self, record: &Record) {
         self.take_sorted(record);
         self.signs.take(record);
+        if self.of_columns {
+            self.signs.take_odd(record);
+        }
         if let Some(of_file) = self.of_files.get_mut(self.file) {
             of_file.clock.take(record.time_ns);
             of_file.signs.take(record);
+            of_file.signs.take_odd(record);
         }
     }
 
@@ -212,6 +218,9 @@ impl Signs {
         self.sizes |= record.size_bytes;
         self.largest = self.largest.max(record.size_bytes);
         self.ranges += 1;
+    }
+
+    fn take_odd(&mut self, record: &Record) {
         self.odd_addresses += u64::from(!record.offset_bytes.is_multiple_of(PAGE_BYTES));
         self.odd_sizes += u64::from(!record.size_bytes.is_multiple_of(PAGE_BYTES));
     }

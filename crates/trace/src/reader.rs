@@ -211,6 +211,7 @@ impl TraceFile {
         mut noted: Noted,
         options: &OpenOptions,
     ) -> Self {
+        noted.of_columns = files.iter().any(|file| file.columns.is_some());
         noted.named = UnitsNamed { sector: options.sector_bytes.is_some(), time: options.time_unit.is_some() };
         let filters = &options.filters;
         let sorted = |filtered| Box::new(Sorted::new(Box::new(filtered), Arc::clone(&name)));

@@ -12,7 +12,7 @@
 //!    distinguish them. `--format` overrules everything here.
 
 use super::columns::suggest::{self, Fit};
-use super::columns::{separator_of, settle, split};
+use super::columns::{keyed, separator_of, settle, split};
 use super::dialect::Lenient;
 use super::event::BlkparseEvent;
 use super::line_parser::LineParser;
@@ -212,10 +212,14 @@ fn unknown(input: &Input, text: &[u8]) -> TraceError {
     if lines().all(|line| line.starts_with(b"#")) {
         return TraceError::file(&input.file, "has no records: each line is blank or a comment");
     }
+    if let Some(what) = keyed::json_of_other_shape(text, &input.file) {
+        return TraceError::file(&input.file, what);
+    }
     let shown: Vec<String> = lines().take(LINES_SHOWN).map(|line| format!("`{}`", excerpt(line))).collect();
     let what = match suggest::options(text) {
         Some(Fit { options, caveat }) => format!(
-            "no known trace format; it begins {}; {options} may be right: check units and what each column is{caveat}",
+            "no known trace format; it begins {}; {options} may be right: this is a guess by what values look like, so \
+             check units and what each column is{caveat}",
             shown.join(", ")
         ),
         None => format!(

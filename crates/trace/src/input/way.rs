@@ -2,7 +2,7 @@
 
 /// A layer that was taken off, or has to be.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A filter of bytes, which takes a file as well: `gzip -dc`.
     Filter(&'static str),
     /// A member of a tar archive.
@@ -16,14 +16,14 @@ pub(super) enum Step {
 
 /// A file, and the layers that were taken off so far.
 #[derive(Debug, Clone)]
-pub(super) struct Way {
+pub(crate) struct Way {
     file: String,
     steps: Vec<Step>,
 }
 
 impl Way {
     /// From a file. `F` stands for one whose name is not known.
-    pub(super) fn from(path: Option<&str>) -> Self {
+    pub(crate) fn from(path: Option<&str>) -> Self {
         // A name that begins with a dash is an option.
         let file = |path: &str| quoted(&if path.starts_with('-') { format!("./{path}") } else { path.to_owned() });
         Way { file: path.map_or_else(|| "F".into(), file), steps: Vec::new() }
@@ -35,14 +35,14 @@ impl Way {
     }
 
     /// With one layer more taken off.
-    pub(super) fn then(&self, step: Step) -> Self {
+    pub(crate) fn then(&self, step: Step) -> Self {
         let mut way = self.clone();
         way.steps.push(step);
         way
     }
 
     /// The commands that convert what this way leads to.
-    pub(super) fn commands(&self) -> String {
+    pub(crate) fn commands(&self) -> String {
         let steps = match self.steps.as_slice() {
             // tar finds these out by itself.
             [Step::Filter("gzip -dc" | "bzip2 -dc" | "xz -dc" | "zstd -dc"), rest @ ..]
@@ -72,7 +72,7 @@ impl Way {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_alphanumeric() || "._/+-,:@=%".contains(char);
     let is_plain = !word.is_empty() && word.chars().all(plain);
     if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }

@@ -400,7 +400,7 @@ fn suggestions_keep_what_a_heading_says() {
     assert_eq!(suggested(&format!("time_us,kind,offset,size\n{rows}")), "time:us,op,offset,size --skip-lines 1");
     assert_eq!(suggested(&format!("time_ns,op,wo,size\n{rows}")), "time:ns,op,offset,size --skip-lines 1");
     let words = "time_us,vorgang,offset,size\n1,l\u{e4}se,0,512\n2,l\u{e4}se,512,512\n3,schreib es,0,512\n";
-    assert_eq!(suggested(words), "time:us,op,offset,size --ops 'OP=l\u{e4}se,OP=schreib es' --skip-lines 1");
+    assert_eq!(suggested(words), "time:us,op,offset,size --ops 'read=l\u{e4}se,write=schreib es' --skip-lines 1");
 }
 
 #[test]

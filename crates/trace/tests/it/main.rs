@@ -12,6 +12,7 @@ mod format_cases;
 mod formats;
 mod found_by_fuzzing;
 mod info;
+mod newcomers;
 #[cfg(all(feature = "archives", feature = "zstd"))]
 mod packed;
 mod public_traces;

@@ -1,42 +1,114 @@
-//! Dates with times of day as nanoseconds since 1970: `2024-03-09 23:59:55.005355`, `2024-03-09T23:59:55Z`, `…+01:00`.
+//! Dates with times of day as nanoseconds since 1970: `2024-03-09 23:59:55.005355`, `2024-03-09T23:59:55Z`, `…+01:00`. A
+//! day and a time of day may be in columns of their own. A time of day alone is one of 1970-01-01.
 
 use crate::error::excerpt;
 use crate::number::Flaw;
 
 /// Whether this begins as a date does.
 pub(crate) fn looks_like(text: &[u8]) -> bool {
-    let digits = |from: usize, to: usize| text.get(from..to).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
     let separates = |at: usize| matches!(text.get(at), Some(b'-' | b'/'));
-    digits(0, 4) && separates(4) && digits(5, 7) && separates(7) && digits(8, 10)
+    digits(text, 0, 4) && separates(4) && digits(text, 5, 7) && separates(7) && digits(text, 8, 10)
+}
+
+/// Whether this is a date without a time of day.
+pub(super) fn is_day(text: &[u8]) -> bool {
+    text.len() == 10 && looks_like(text)
+}
+
+/// Whether this begins as a time of day does.
+pub(super) fn is_clock(text: &[u8]) -> bool {
+    let separates = |at: usize| text.get(at) == Some(&b':');
+    digits(text, 0, 2) && separates(2) && digits(text, 3, 5) && separates(5) && digits(text, 6, 8)
+}
+
+fn digits(text: &[u8], from: usize, to: usize) -> bool {
+    text.get(from..to).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
 }
 
 /// Nanoseconds since 1970; UTC where no offset is named. Digits below a nanosecond are dropped.
 pub(crate) fn ns_since_1970(text: &[u8]) -> Result<u64, Flaw> {
-    read(text).ok_or_else(|| {
-        let what = format!(
-            "the time is no date from 1970 to 2500: {}, as 2024-03-09 23:59:55.005 or 2024-03-09T23:59:55Z is",
-            excerpt(text)
-        );
+    let whole = match text.split_at_checked(10) {
+        Some((day, [b' ' | b'T' | b't', clock @ ..])) => ns_of(day, clock),
+        _ if is_clock(text) => clock_ns(text).and_then(|ns| u64::try_from(ns).ok()),
+        _ => None,
+    };
+    whole.ok_or_else(|| {
+        let what = unread(text).unwrap_or_else(|| {
+            format!(
+                "the time is no date from 1970 to 2500: {}, as 2024-03-09 23:59:55.005 or 2024-03-09T23:59:55Z is",
+                excerpt(text)
+            )
+        });
         Flaw::Shape(what)
     })
 }
 
-fn read(text: &[u8]) -> Option<u64> {
-    if !looks_like(text) || !matches!(text.get(10), Some(b' ' | b'T' | b't')) {
+/// The same of a day and a time of day in two columns.
+pub(super) fn ns_of_two(day: &[u8], clock: &[u8]) -> Result<u64, Flaw> {
+    ns_of(day, clock).ok_or_else(|| {
+        let (day, clock) = (excerpt(day), excerpt(clock));
+        Flaw::Shape(format!(
+            "no date and time of day from 1970 to 2500: {day} and {clock}, as 2024-03-09 and 23:59:55 are"
+        ))
+    })
+}
+
+/// What is said of a date in a style that is not read.
+pub(super) fn unread(text: &[u8]) -> Option<String> {
+    const MONTHS: [&[u8]; 12] =
+        [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
+    let mut words = text.split(|byte| !byte.is_ascii_alphabetic());
+    let is_month = |word: &[u8]| MONTHS.iter().any(|month| word.eq_ignore_ascii_case(month));
+    let slashed = digits(text, 0, 2) && digits(text, 3, 5) && digits(text, 6, 10);
+    let between = |at: usize| text.get(at).filter(|byte| matches!(byte, b'/' | b'.' | b'-')).copied();
+    let half = text.get(text.len().saturating_sub(2)..).unwrap_or_default();
+    if (text.len() == 2 || is_clock(text) || digits(text, 0, 1))
+        && (half.eq_ignore_ascii_case(b"AM") || half.eq_ignore_ascii_case(b"PM"))
+    {
+        return Some(format!("the time of day has AM or PM: {}; as 23:59:55 it is read", excerpt(text)));
+    }
+    if let Some(mark) = between(2).filter(|mark| slashed && between(5) == Some(*mark)) {
+        let mark = char::from(mark);
+        return Some(format!(
+            "the date may be day and month or month and day: {}; `sed -E 's#([0-9]{{2}})[{mark}]([0-9]{{2}})[{mark}]\
+             ([0-9]{{4}})#\\3-\\2-\\1#'` makes 2024-03-09 of a day, a month and a year, which is read",
+            excerpt(text)
+        ));
+    }
+    let is_word = text.first().is_some_and(u8::is_ascii_alphabetic) && text.len() > 3;
+    let begins = !is_word || text.iter().any(u8::is_ascii_digit);
+    (begins && words.any(is_month))
+        .then(|| format!("the date has its month in letters: {}; as 2024-03-09 23:59:55 it is read", excerpt(text)))
+}
+
+fn ns_of(day: &[u8], clock: &[u8]) -> Option<u64> {
+    u64::try_from(i128::from(day_number(day)?) * 86_400_000_000_000 + i128::from(clock_ns(clock)?)).ok()
+}
+
+/// The number of two digits there, if it is one of these.
+fn number(text: &[u8], from: usize, least: i64, most: i64) -> Option<i64> {
+    let value =
+        std::str::from_utf8(text.get(from..from + 2).filter(|_| digits(text, from, from + 2))?).ok()?.parse().ok()?;
+    (least..=most).contains(&value).then_some(value)
+}
+
+/// Days since 1970.
+fn day_number(text: &[u8]) -> Option<i64> {
+    if !is_day(text) {
         return None;
     }
-    let number = |from: usize, least: i64, most: i64| -> Option<i64> {
-        let digits = std::str::from_utf8(text.get(from..from + 2)?).ok()?;
-        let value = if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok()? } else { return None };
-        (least..=most).contains(&value).then_some(value)
-    };
-    let (year, month, day) = (number(0, 19, 24)? * 100 + number(2, 0, 99)?, number(5, 1, 12)?, number(8, 1, 31)?);
+    let year = number(text, 0, 19, 24)? * 100 + number(text, 2, 0, 99)?;
+    days(year, number(text, 5, 1, 12)?, number(text, 8, 1, 31)?)
+}
+
+/// Nanoseconds since midnight UTC, before it where the offset says so.
+fn clock_ns(text: &[u8]) -> Option<i64> {
+    if !is_clock(text) {
+        return None;
+    }
     // A leap second is the first one of the next minute.
-    let (hour, minute, second) = (number(11, 0, 23)?, number(14, 0, 59)?, number(17, 0, 60)?);
-    if text.get(13) != Some(&b':') || text.get(16) != Some(&b':') {
-        return None;
-    }
-    let rest = text.get(19..)?;
+    let (hour, minute, second) = (number(text, 0, 0, 23)?, number(text, 3, 0, 59)?, number(text, 6, 0, 60)?);
+    let rest = text.get(8..)?;
     let fraction = if let [b'.' | b',', digits @ ..] = rest { digits } else { &[] };
     let length = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let ns = (0..9).fold(0, |ns, place| {
@@ -56,8 +128,7 @@ fn read(text: &[u8]) -> Option<u64> {
         }
         _ => return None,
     };
-    let seconds = days(year, month, day)? * 86_400 + hour * 3_600 + minute * 60 + second - offset;
-    u64::try_from(seconds.checked_mul(1_000_000_000)?.checked_add(ns)?).ok()
+    Some((hour * 3_600 + minute * 60 + second - offset) * 1_000_000_000 + ns)
 }
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar.
@@ -91,6 +162,9 @@ mod tests {
         }
         assert_eq!(ns_since_1970(b"1970-01-01 00:00:01.005355"), Ok(1_005_355_000));
         assert_eq!(ns_since_1970(b"1970-01-01T00:00:01.1234567891Z"), Ok(1_123_456_789));
+        assert_eq!(ns_since_1970(b"01:00:00.5"), Ok(3_600_500_000_000));
+        assert_eq!(ns_of_two(b"1970-01-02", b"00:00:01,5"), Ok(86_401_500_000_000));
+        assert!(ns_of_two(b"1970-01-02 ", b"00:00:01").is_err() && ns_of_two(b"1970-01-02", b"1").is_err());
     }
 
     #[test]
@@ -107,6 +181,25 @@ mod tests {
         }
         for wrong in ["2024-03-09 24:00:00", "2024-03-09 1:00:00", "2024-03-09 01:00:00 CET", "2024-03-09T01:00:00+1"] {
             assert!(ns_since_1970(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn other_styles_of_dates_are_said() {
+        for date in [
+            "31/12/2024 12:00:00",
+            "31.12.2024",
+            "Jan  1 12:00:00",
+            "Jan",
+            "01-Jan-2024",
+            "Mon Mar  4 2024",
+            "PM",
+            "1:02:03 pm",
+        ] {
+            assert!(unread(date.as_bytes()).is_some(), "{date}");
+        }
+        for other in ["", "1234", "read", "may_read", "12:00:00", "2024-03-09", "1/2/3", "mar-vol", "sda"] {
+            assert!(unread(other.as_bytes()).is_none(), "{other}");
         }
     }
 }

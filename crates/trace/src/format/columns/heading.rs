@@ -1,6 +1,7 @@
 //! What the names in a heading stand for. A unit follows the name: `size_bytes`, `Time (us)`, `lba_4k`, `offsetKiB`.
 
-use super::{Clock, Column, Unit, unit_bytes};
+use super::units::unit_bytes;
+use super::{Clock, Column, Unit};
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::number::unquoted;
 use crate::request::Op;
@@ -117,6 +118,15 @@ pub(super) fn named_all<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<Named>
     for named in all.iter_mut().filter(|named| has_time && named.hint == Hint::TimeByUnit) {
         named.column = Column::Other;
     }
+    // Days are of times of day, which have no unit.
+    let time = all.iter().find(|named| is_time(named)).map(|named| named.column);
+    for (at, day) in all.iter_mut().filter(|named| named.column == Column::Day).enumerate() {
+        day.column = match (at, time) {
+            (0, None) => Column::Time(None),
+            (0, Some(Column::Time(None))) => Column::Day,
+            _ => Column::Other,
+        };
+    }
     // Of devices within devices the first is the one.
     let devices = all.iter_mut().filter(|named| matches!(named.column, Column::Device { .. }));
     devices.skip(1).for_each(|named| named.column = Column::Other);
@@ -175,6 +185,8 @@ fn named(name: &[u8]) -> Named {
         Named { unknown: unknown(&[ADDRESSES], is_unit), hint, ..other(column) }
     } else if has(DEVICES) {
         other(Column::Device { names: false })
+    } else if words == ["date"] || words == ["day"] {
+        other(Column::Day)
     } else if ends_in_unit {
         Named { hint: Hint::TimeByUnit, ..other(Column::Time(time_unit().map(Clock::Unit))) }
     } else {
@@ -191,6 +203,12 @@ fn is_flag(words: &[String]) -> bool {
         [one] => matches!(one.as_str(), "isread" | "iswrite"),
         _ => false,
     }
+}
+
+/// What a comment says behind its mark.
+pub(super) fn of_comment(line: &[u8]) -> Option<&[u8]> {
+    let marks = line.iter().take_while(|byte| matches!(byte, b'#' | b' ' | b'\t')).count();
+    line.get(marks..).filter(|_| line.starts_with(b"#"))
 }
 
 /// The unit of times that a name has.
@@ -231,7 +249,7 @@ fn size_unit(word: &str) -> Option<u64> {
     }
 }
 
-fn time_unit(word: &str) -> Option<TimeUnit> {
+pub(super) fn time_unit(word: &str) -> Option<TimeUnit> {
     Some(match word {
         "s" | "sec" | "secs" | "second" | "seconds" => TimeUnit::S,
         "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => TimeUnit::Ms,

@@ -10,24 +10,23 @@ use crate::request::Op;
 
 mod date;
 mod heading;
+pub(crate) mod keyed;
 pub(crate) mod ops;
 pub(crate) mod parser;
 mod seen;
 pub(crate) mod settle;
 pub(crate) mod suggest;
+mod units;
 
 /// So many columns can be named.
 const COLUMNS_MAX: usize = 64;
-
-/// The largest unit of addresses and sizes: a page of 1 MiB.
-const UNIT_BYTES_MAX: u64 = 1 << 20;
 
 /// How times are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// Numbers in a unit.
     Unit(TimeUnit),
-    /// Dates with times of day.
+    /// Dates with times of day, or these alone.
     Date,
 }
 
@@ -48,6 +47,8 @@ impl Unit {
 /// What a column is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
+    /// The day of a time that is a time of day.
+    Day,
     /// Seconds where nothing is said.
     Time(Option<Clock>),
     Device {
@@ -69,6 +70,7 @@ pub(crate) enum Column {
 /// | column | names | units |
 /// | --- | --- | --- |
 /// | time | `time` | `s`, `ms`, `us`, `100ns`, `ns`, `ps`, `date`; seconds, or dates, when absent |
+/// | day, where the time is one of day | `date` | |
 /// | device | `device` | numbers, or names that are numbered as they appear; `name` where numbers are names, too |
 /// | what is asked | `op` | |
 /// | first byte | `offset`, `lba` | bytes, `page`, `4KiB`, …; bytes of `offset` and 512 of `lba` when absent |
@@ -149,6 +151,11 @@ impl ColumnSpec {
         self.columns.iter().find_map(|column| if let Column::Time(clock) = column { Some(*clock) } else { None })
     }
 
+    /// Whether days have a column of their own.
+    pub(crate) fn has_day(&self) -> bool {
+        self.columns.contains(&Column::Day)
+    }
+
     /// The unit that a person says times are in; dates are in none.
     pub(crate) fn stated_clock(&self) -> Option<Clock> {
         self.time().flatten()
@@ -181,7 +188,8 @@ impl ColumnSpec {
     fn check(&self) -> Result<(), String> {
         let count = |is: fn(&Column) -> bool| self.columns.iter().filter(|column| is(column)).count();
         let each = [
-            ("time", count(|column| matches!(column, Column::Time(_))), 0),
+            ("time", count(|column| matches!(column, Column::Time(_))), usize::from(self.has_day())),
+            ("date", count(|column| *column == Column::Day), 0),
             ("device", count(|column| matches!(column, Column::Device { .. })), 0),
             ("op", count(|column| matches!(column, Column::Op)), 1),
             ("offset or lba", count(|column| matches!(column, Column::Address(_))), 1),
@@ -194,6 +202,9 @@ impl ColumnSpec {
             if found > 1 {
                 return Err(format!("{found} columns are {name}, one at the most would be right"));
             }
+        }
+        if self.has_day() && matches!(self.stated_clock(), Some(Clock::Unit(_))) {
+            return Err("a time beside a date is one of day, such as 23:59:55, and has no unit".to_owned());
         }
         if self.columns.len() > COLUMNS_MAX {
             return Err(format!("over {COLUMNS_MAX} columns"));
@@ -215,29 +226,11 @@ impl FromStr for ColumnSpec {
     }
 }
 
-/// Bytes of a unit, as options and headings have it: `bytes`, `sector`, `page`, or a number as in `4096`, `4k`, `KiB`.
-fn unit_bytes(text: &str) -> Option<u64> {
-    let text = text.to_ascii_lowercase();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(digits)?;
-    let factor = match unit {
-        "" if !number.is_empty() => 1,
-        "b" | "byte" | "bytes" => 1,
-        "k" | "kb" | "kib" => 1 << 10,
-        "m" | "mb" | "mib" => 1 << 20,
-        "sector" | "sectors" | "lba" | "lbas" | "lbn" | "lsn" | "slba" if number.is_empty() => SECTOR_BYTES,
-        "page" | "pages" if number.is_empty() => 4096,
-        _ => return None,
-    };
-    let bytes = if number.is_empty() { factor } else { number.parse::<u64>().ok()?.checked_mul(factor)? };
-    (1..=UNIT_BYTES_MAX).contains(&bytes).then_some(bytes)
-}
-
 fn column_of(text: &str) -> Result<Column, String> {
     let (name, unit) = text.split_once(':').map_or((text, None), |(name, unit)| (name, Some(unit)));
     let bytes = |absent: u64| match unit {
         None => Ok(Unit::of(absent)),
-        Some(unit) => unit_bytes(unit).map(Unit::of).ok_or_else(|| {
+        Some(unit) => units::unit_bytes(unit).map(Unit::of).ok_or_else(|| {
             format!(
                 "unit `{}` is none; bytes, sector, page or a number of bytes would be right, such as 4KiB",
                 unit.escape_debug()
@@ -252,6 +245,7 @@ fn column_of(text: &str) -> Result<Column, String> {
         }),
         "device" if unit == Some("name") => return Ok(Column::Device { names: true }),
         "device" => Column::Device { names: false },
+        "date" => Column::Day,
         "op" => Column::Op,
         "offset" => Column::Address(bytes(1)?),
         "lba" => Column::Address(bytes(SECTOR_BYTES)?),
@@ -259,13 +253,15 @@ fn column_of(text: &str) -> Result<Column, String> {
         "-" => Column::Other,
         _ => {
             return Err(format!(
-                "`{}` is no column; time, device, op, offset, lba, size or - would be right",
+                "`{}` is no column; time, date, device, op, offset, lba, size or - would be right",
                 name.escape_debug()
             ));
         }
     };
     match (column, unit) {
-        (Column::Device { .. } | Column::Op | Column::Other, Some(_)) => Err(format!("{name} has no unit")),
+        (Column::Day | Column::Device { .. } | Column::Op | Column::Other, Some(_)) => {
+            Err(format!("{name} has no unit"))
+        }
         _ => Ok(column),
     }
 }
@@ -278,6 +274,7 @@ impl fmt::Display for ColumnSpec {
                 Column::Time(None) => write!(f, "{comma}time")?,
                 Column::Time(Some(Clock::Unit(unit))) => write!(f, "{comma}time:{unit}")?,
                 Column::Time(Some(Clock::Date)) => write!(f, "{comma}time:date")?,
+                Column::Day => write!(f, "{comma}date")?,
                 Column::Device { names: false } => write!(f, "{comma}device")?,
                 Column::Device { names: true } => write!(f, "{comma}device:name")?,
                 Column::Op => write!(f, "{comma}op")?,

@@ -2,6 +2,7 @@
 
 use crate::error::excerpt;
 use crate::format::scsi;
+use crate::input::way::quoted;
 use crate::request::Op;
 
 /// The words that most files have, in lower case.
@@ -40,23 +41,40 @@ pub(crate) fn of(word: &[u8]) -> Option<Op> {
     WORDS.iter().find(|(words, _)| words.iter().any(|known| known.eq_ignore_ascii_case(word))).map(|(_, op)| *op)
 }
 
+/// Parts of words by which they may be known, in lower case.
+type Parts = [(&'static [&'static str], Op)];
+
+const PARTS: &Parts = &[
+    (&["read", "28h"], Op::Read),
+    (&["writ", "2ah"], Op::Write),
+    (&["trim", "discard", "unmap", "dealloc"], Op::Trim),
+    (&["flush", "sync"], Op::Flush),
+];
+
+/// Those of other languages, as in Lesen, lecture, lettura, leitura, Schreiben, écriture, escritura, scrittura.
+const OTHER_PARTS: &Parts = &[
+    (&["lese", "läse", "lect", "lett", "leit"], Op::Read),
+    (&["schreib", "ecri", "écri", "escri", "scritt"], Op::Write),
+];
+
 /// What a word may mean, by what is in it; none where that is open.
 fn likely(word: &str) -> Option<Op> {
-    let word = word.to_ascii_lowercase();
-    let parts: [(&[&str], Op); 4] = [
-        (&["read", "28h"], Op::Read),
-        (&["writ", "2ah"], Op::Write),
-        (&["trim", "discard", "unmap", "dealloc"], Op::Trim),
-        (&["flush", "sync"], Op::Flush),
-    ];
-    let mut found = parts.iter().filter(|(parts, _)| parts.iter().any(|part| word.contains(part)));
-    match (found.next(), found.next()) {
-        (Some((_, op)), None) => Some(*op),
+    let word = word.to_lowercase();
+    let by = |parts: &Parts| {
+        let mut found = parts.iter().filter(|(parts, _)| parts.iter().any(|part| word.contains(part)));
+        found.next().filter(|_| found.next().is_none()).map(|(_, op)| *op)
+    };
+    by(PARTS).or_else(|| by(OTHER_PARTS)).or(match word.as_str() {
         // Decimal codes of SCSI, which are too large for numbers of anybody's own; and those with a letter.
-        _ if matches!(word.as_str(), "40" | "136" | "168" | "88") => Some(Op::Read),
-        _ if matches!(word.as_str(), "42" | "138" | "170" | "2a" | "8a") => Some(Op::Write),
+        "40" | "136" | "168" | "88" => Some(Op::Read),
+        "42" | "138" | "170" | "2a" | "8a" => Some(Op::Write),
         _ => None,
-    }
+    })
+}
+
+/// The same of a cell.
+pub(super) fn likely_of(word: &[u8]) -> Option<Op> {
+    of(word).or_else(|| std::str::from_utf8(word).ok().and_then(likely))
 }
 
 /// What a word means in a column that says yes to this operation.
@@ -74,29 +92,24 @@ pub(super) fn is_answer(word: &[u8]) -> bool {
     std::str::from_utf8(word).is_ok_and(|word| answer(word, Op::Read).is_some())
 }
 
-/// `--ops` for words without a meaning, OP where it is open; `flag` is what their column says yes to. None where a word
-/// cannot be written in it.
-pub(super) fn option(words: &[&[u8]], flag: Option<Op>) -> Option<String> {
+/// `--ops` for words without a meaning; `flag` is what their column says yes to. Where that leaves one open, `guesses`
+/// are taken in their order, then OP. None where a word cannot be written in it.
+pub(super) fn option(words: &[&[u8]], flag: Option<Op>, guesses: &[Op]) -> Option<String> {
+    let mut guesses = guesses.iter().copied();
     let pairs: Option<Vec<String>> = words
         .iter()
         .map(|word| {
             let word = std::str::from_utf8(word).ok()?;
             let writable = !word.contains([',', '|']) && !word.chars().any(char::is_control) && word.trim() == word;
-            let means = meaning(word, flag).map_or("OP", Op::name);
+            let means = meaning(word, flag).or_else(|| guesses.next()).map_or("OP", Op::name);
             (writable && !word.is_empty()).then(|| format!("{means}={word}"))
         })
         .collect();
-    pairs.map(|pairs| format!("--ops {}", for_a_shell(&pairs.join(","))))
+    pairs.map(|pairs| format!("--ops {}", quoted(&pairs.join(","))))
 }
 
 fn meaning(word: &str, flag: Option<Op>) -> Option<Op> {
     flag.and_then(|flag| answer(word, flag)).or_else(|| likely(word))
-}
-
-/// A word as a shell takes it for one.
-fn for_a_shell(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "=,.:_-+/@%".contains(c);
-    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// The error of words without a meaning, with an option that gives them one; `flag` is what their column says yes to.
@@ -106,7 +119,7 @@ pub(super) fn without_meaning(words: &[&[u8]], flag: Option<Op>) -> String {
         [one] => (format!("the operation {one} has"), "it"),
         several => (format!("the operations {} have", several.join(", ")), "them"),
     };
-    let Some(option) = option(words, flag) else {
+    let Some(option) = option(words, flag, &[]) else {
         return format!("{what} no meaning; --ops can name no word with a comma or a bar, and none that is no UTF-8");
     };
     let is_open = |word: &&[u8]| std::str::from_utf8(word).ok().and_then(|word| meaning(word, flag)).is_none();

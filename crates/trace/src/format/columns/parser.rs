@@ -1,7 +1,8 @@
 //! Lines of any columns as records.
 
+use super::keyed::{self, Keys};
 use super::settle::Settled;
-use super::{Clock, Column, ColumnSpec, date, ops};
+use super::{Clock, Column, ColumnSpec, date, ops, units};
 use crate::error::excerpt;
 use crate::format::line_parser::{LineParser, Separator};
 use crate::format::names::Names;
@@ -13,9 +14,12 @@ use crate::skipped::SkipReason;
 
 pub(crate) struct AnyColumns {
     spec: ColumnSpec,
+    /// Lines name each value.
+    keys: Option<Keys>,
     separator: u8,
     time: TimeUnit,
     is_date: bool,
+    has_day: bool,
     has_time: bool,
     lines_left: u64,
     device_names: bool,
@@ -27,6 +31,7 @@ pub(crate) struct AnyColumns {
 /// The columns of a line that make a request.
 #[derive(Default)]
 struct Cells<'a> {
+    day: &'a [u8],
     time: &'a [u8],
     device: Option<&'a [u8]>,
     op: &'a [u8],
@@ -41,6 +46,7 @@ impl<'a> Cells<'a> {
         let mut found = Cells::default();
         for cell in cells {
             match columns.get(found.count) {
+                Some(Column::Day) => found.day = unquoted(cell),
                 Some(Column::Time(_)) => found.time = unquoted(cell),
                 Some(Column::Device { .. }) => found.device = Some(unquoted(cell)),
                 Some(Column::Op) => found.op = unquoted(cell),
@@ -62,10 +68,12 @@ impl AnyColumns {
             separator: spec.separator.unwrap_or(b','),
             time,
             is_date: has(Column::Time(Some(Clock::Date))),
+            has_day: spec.has_day(),
             has_time: spec.time().is_some(),
             lines_left: spec.skip_lines,
             device_names: has(Column::Device { names: true }),
             spec,
+            keys: settled.keys,
             devices: Names::default(),
             extra_columns: 0,
         }
@@ -82,9 +90,9 @@ impl AnyColumns {
         } else {
             number::need_columns(cells.count, self.spec.columns.len()..=self.spec.columns.len())?;
         }
-        let time_ns = if self.has_time { self.time(cells.time)? } else { 0 };
-        let address = self.range(cells.address.0, "the address")?;
-        let size = self.range(cells.size.0, "the size")?;
+        let time_ns = if self.has_time { self.time(cells)? } else { 0 };
+        let address = range(cells.address, "the address")?;
+        let size = range(cells.size, "the size")?;
         let op = match self.spec.op(cells.op) {
             Some(op) => op,
             None => return Err(Flaw::Value(ops::without_meaning(&[cells.op], None))),
@@ -93,9 +101,7 @@ impl AnyColumns {
         Ok(match (op, address, size) {
             (None, ..) => Item::Skip(SkipReason::OtherCommand),
             (Some(Op::Flush), ..) => Item::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1)),
-            (Some(op), Some(address), Some(size)) => {
-                Item::in_units(time_ns, device, op, (address, cells.address.1), (size, cells.size.1))
-            }
+            (Some(op), Some(address), Some(size)) => Item::in_units(time_ns, device, op, address, size),
             (Some(op), address, _) => {
                 let lacks = if address.is_none() { "address" } else { "size" };
                 let what = format!("a {} has no {lacks}, which only a flush may lack: `{}`", op.name(), excerpt(line));
@@ -104,7 +110,11 @@ impl AnyColumns {
         })
     }
 
-    fn time(&self, text: &[u8]) -> Result<u64, Flaw> {
+    fn time(&self, cells: &Cells<'_>) -> Result<u64, Flaw> {
+        let text = cells.time;
+        if self.has_day {
+            return date::ns_of_two(cells.day, text);
+        }
         if self.is_date {
             return date::ns_since_1970(text);
         }
@@ -113,9 +123,16 @@ impl AnyColumns {
 
     #[cold]
     fn odd_time(&self, text: &[u8], flaw: Flaw) -> Result<u64, Flaw> {
-        if date::looks_like(text) {
+        if let Some(what) = date::unread(text) {
+            return Err(Flaw::Shape(what));
+        }
+        if date::looks_like(text) || date::is_clock(text) {
             let what = format!("the time is a date: {}; time:date in --columns would read it", excerpt(text));
             return Err(Flaw::Shape(what));
+        }
+        // A value's own unit is stronger than that of its column.
+        if let Some((number, unit)) = units::time_with_unit(text) {
+            return number::time(number, unit.tick(), "the time");
         }
         let commas = text.iter().filter(|&&byte| byte == b',').count();
         let plain = if commas == 1 && self.separator != b',' {
@@ -124,14 +141,6 @@ impl AnyColumns {
             ungrouped(text)
         };
         plain.map_or(Err(flaw), |plain: Vec<u8>| number::time(&plain, self.time.tick(), "the time"))
-    }
-
-    /// An address or a size; none where the column is empty.
-    fn range(&self, text: &[u8], what: &str) -> Result<Option<u64>, Flaw> {
-        if text.is_empty() {
-            return Ok(None);
-        }
-        whole(text, what).map(Some)
     }
 
     fn device(&mut self, text: &[u8]) -> Result<u32, Flaw> {
@@ -145,6 +154,18 @@ impl AnyColumns {
             });
         }
         self.devices.device(text, "devices")
+    }
+}
+
+/// An address or a size, and its unit; none where the column is empty.
+fn range((text, unit_bytes): (&[u8], u64), what: &str) -> Result<Option<(u64, u64)>, Flaw> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match whole(text, what) {
+        Ok(value) => Ok(Some((value, unit_bytes))),
+        // A value's own unit is stronger than that of its column.
+        Err(flaw) => units::with_unit(text).map_or(Err(flaw), |bytes| Ok(Some((bytes, 1)))),
     }
 }
 
@@ -187,6 +208,13 @@ impl LineParser for AnyColumns {
             return Ok(Item::Skip(SkipReason::Comment));
         }
         let (separator, columns) = (self.separator, &self.spec.columns);
+        if let Some(keys) = &self.keys {
+            if keyed::is_bracket(line) {
+                return Ok(Item::Header);
+            }
+            let cells = Cells::of(columns, keyed::cells(line, separator, Some(keys)).into_iter());
+            return self.record(line, &cells);
+        }
         let blank = separator == b' ';
         let parts = line.split(|&byte| byte == separator || (blank && byte == b'\t'));
         let mut cells = Cells::of(columns, parts.filter(|part| !blank || !part.is_empty()));

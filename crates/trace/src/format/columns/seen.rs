@@ -2,18 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use super::{date, ops};
+use super::{date, ops, units};
+use crate::number;
 
 /// What is known of a column.
 #[derive(Default)]
 pub(super) struct Seen<'a> {
     pub(super) numbers: usize,
     pub(super) ops: usize,
+    /// Dates with times of day, or dates alone.
     pub(super) dates: usize,
+    /// Dates alone.
+    pub(super) days: usize,
+    /// Times of day alone.
+    pub(super) clocks: usize,
+    /// Dates in styles that are not read.
+    pub(super) unread: Option<&'a [u8]>,
     /// What is no number, no operation and no date.
     pub(super) names: BTreeSet<&'a [u8]>,
     pub(super) named: usize,
     pub(super) fractions: usize,
+    /// Numbers with units of bytes.
+    pub(super) with_units: usize,
     pub(super) ascending: bool,
     /// Values that are not their predecessor and one.
     pub(super) jumps: usize,
@@ -25,13 +35,20 @@ pub(super) struct Seen<'a> {
     pub(super) different: BTreeSet<u64>,
 }
 
-/// A cell that is a number, also in hexadecimal or with a decimal comma.
+/// A cell that is a number, also in hexadecimal, with a decimal comma or with a unit of bytes.
 pub(super) fn number(cell: &[u8], separator: u8) -> Option<f64> {
     let text = std::str::from_utf8(cell).ok()?;
     let text = if separator == b',' { text.to_owned() } else { text.replacen(',', ".", 1) };
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as f64),
-        None => text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0),
+        None => {
+            let plain = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+            let timed = || {
+                let (number, unit) = units::time_with_unit(cell)?;
+                number::time(number, unit.tick(), "").ok().map(|ns| ns as f64 / 1e9)
+            };
+            plain.or_else(|| units::with_unit(cell).map(|bytes| bytes as f64)).or_else(timed)
+        }
     }
 }
 
@@ -41,9 +58,16 @@ pub(super) fn look<'a>(cells: impl Iterator<Item = &'a [u8]>, separator: u8) -> 
     for cell in cells {
         let is_op = ops::of(cell).is_some();
         seen.ops += usize::from(is_op);
+        let is_date = date::looks_like(cell) || date::is_clock(cell);
         seen.dates += usize::from(date::looks_like(cell));
+        seen.days += usize::from(date::is_day(cell));
+        seen.clocks += usize::from(date::is_clock(cell));
+        if date::unread(cell).is_some() {
+            seen.unread = Some(cell);
+            continue;
+        }
         let Some(value) = number(cell, separator) else {
-            if !is_op && !date::looks_like(cell) {
+            if !is_op && !is_date {
                 seen.names.insert(cell);
                 seen.named += 1;
             }
@@ -53,7 +77,11 @@ pub(super) fn look<'a>(cells: impl Iterator<Item = &'a [u8]>, separator: u8) -> 
             seen.first = value;
         }
         seen.numbers += 1;
-        seen.fractions += usize::from(cell.iter().any(|byte| matches!(byte, b'.' | b',')));
+        let with_unit = units::with_unit(cell).is_some();
+        seen.with_units += usize::from(with_unit);
+        // A time with its unit is one in seconds.
+        let in_parts = cell.iter().any(|byte| matches!(byte, b'.' | b',')) || units::time_with_unit(cell).is_some();
+        seen.fractions += usize::from(!with_unit && in_parts);
         seen.ascending &= seen.last.is_none_or(|last| last <= value);
         seen.jumps += usize::from(seen.last.is_some_and(|last| value - last != 1.0));
         seen.last = Some(value);

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Clock, Column, ColumnSpec, date, heading, ops, separator_of, split, suggest};
+use super::keyed::{self, Keys, cells};
+use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, separator_of, split, suggest, units};
 use crate::TraceError;
 use crate::error::excerpt;
 use crate::format::TimeUnit;
@@ -30,6 +31,8 @@ pub(crate) struct Settled {
     pub(crate) remarks: Vec<String>,
     /// What the column of operations says yes to, where its name is that of a flag.
     flag: Option<Op>,
+    /// Lines name each value.
+    pub(crate) keys: Option<Keys>,
 }
 
 impl Settled {
@@ -95,7 +98,8 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
         ("addresses", |column| matches!(column, Column::Address(_))),
         ("sizes", |column| matches!(column, Column::Size(_))),
     ];
-    let names = split(line, separator);
+    let keys = Keys::of(line, separator);
+    let names = names_of(line, separator, keys.as_ref());
     let all = heading::named_all(names.iter().copied());
     if let Some(end) = heading::end_without_size(&all).and_then(|at| names.get(at))
         && !has_number(line, separator)
@@ -130,7 +134,25 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
 }
 
 /// The lines that may be a heading, each with what separates its columns.
-fn candidates(text: &[u8], mut separator: Option<u8>) -> impl Iterator<Item = (&[u8], u8)> {
+fn candidates(text: &[u8], separator: Option<u8>) -> impl Iterator<Item = (&[u8], u8)> {
+    plain_candidates(text, separator).chain(commented(text, separator))
+}
+
+/// Comments before the records that have a word for each column of these.
+fn commented(text: &[u8], separator: Option<u8>) -> impl Iterator<Item = (&[u8], u8)> {
+    let record = lines_of(text, 0).find(|line| named_separator(line).is_none());
+    let named = || lines_of(text, 0).next().and_then(named_separator);
+    let by = separator.or_else(named).or(record.map(separator_of)).unwrap_or(b',');
+    let columns = record.map_or(Vec::new(), |line| split(line, by));
+    // A date between blanks is two.
+    let days = columns.iter().filter(|column| date::is_day(column)).count();
+    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let comments = lines.take_while(move |line| Some(*line) != record).filter_map(heading::of_comment);
+    let fits = move |line: &&[u8]| (columns.len() - days..=columns.len()).contains(&split(line, by).len());
+    comments.filter(fits).map(move |line| (line, by))
+}
+
+fn plain_candidates(text: &[u8], mut separator: Option<u8>) -> impl Iterator<Item = (&[u8], u8)> {
     let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(HEADING_LINES);
     lines.filter_map(move |line| match named_separator(line) {
@@ -145,7 +167,8 @@ fn candidates(text: &[u8], mut separator: Option<u8>) -> impl Iterator<Item = (&
 /// The columns that a heading names; an error if these make no request.
 fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
     let (mut columns, mut unknown) = (Vec::new(), Vec::new());
-    let names = split(line, separator);
+    let keys = Keys::of(line, separator);
+    let names = names_of(line, separator, keys.as_ref());
     let all = heading::named_all(names.iter().copied());
     let passed_over = heading::time_passed_over(&all);
     for (name, named) in names.iter().zip(all) {
@@ -182,7 +205,12 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
         ));
     }
     let flag = columns_flag(&spec, &names);
-    Ok(Settled { spec, time_guessed, remarks, flag })
+    Ok(Settled { spec, time_guessed, remarks, flag, keys })
+}
+
+/// The names in a heading, or in a line that names each value.
+fn names_of<'a>(line: &'a [u8], separator: u8, keys: Option<&'a Keys>) -> Vec<&'a [u8]> {
+    keys.map_or_else(|| split(line, separator), |keys| keys.names.iter().map(Vec::as_slice).collect())
 }
 
 /// What the column of operations says yes to, where it is one of yes and no.
@@ -198,30 +226,37 @@ fn has_number(line: &[u8], separator: u8) -> bool {
 
 /// The columns of a file that begins like this: as a person says, or as its heading does.
 pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Result<Settled, TraceError> {
+    if let Some(what) = keyed::json_of_other_shape(text, file) {
+        return Err(TraceError::file(file, what));
+    }
     let given = named.cloned().unwrap_or_default();
     let headed = given.columns.is_empty();
     let mut settled = if headed {
         let Some((_, found)) = heading_of(text, given.separator) else {
             let first = candidates(text, given.separator).next();
+            let fit = suggest::options(text).map_or(String::new(), |fit| format!("; {} may be right", fit.options));
             if first.is_none_or(|(line, by)| has_number(line, by)) {
-                let fit = suggest::options(text).map_or(String::new(), |fit| format!("; {} may be right", fit.options));
                 let what = format!("there is no heading, so --columns is needed to name the columns{fit}");
                 return Err(TraceError::file(file, what));
             }
             let why = candidates(text, given.separator).next().and_then(|(line, by)| of_line(line, by).err());
             let why = why.unwrap_or_else(|| "there is none".to_owned());
-            let what = format!("the heading names no columns that make a request ({why}); --columns would name them");
+            let what =
+                format!("the heading names no columns that make a request ({why}); --columns would name them{fit}");
             return Err(TraceError::file(file, what));
         };
         let spec = ColumnSpec { skip_lines: given.skip_lines, ops: given.ops, ..found.spec };
         Settled { spec, ..found }
     } else {
         let separator = given.separator.unwrap_or_else(|| separator_by_count(text, &given));
+        let keys = lines_of(text, given.skip_lines).next().and_then(|line| Keys::of(line, separator));
+        let keys = keys.filter(|keys| keys.names.len() == given.columns.len());
         let spec = ColumnSpec { separator: Some(separator), ..given };
-        Settled { spec, time_guessed: false, remarks: Vec::new(), flag: None }
+        Settled { spec, time_guessed: false, remarks: Vec::new(), flag: None, keys }
     };
-    settled.take(&Sample::of(text, &settled.spec, settled.flag), headed);
-    let sample = Sample::of(text, &settled.spec, settled.flag);
+    settled.days_apart(text);
+    settled.take(&Sample::of(text, &settled), headed);
+    let sample = Sample::of(text, &settled);
     match sample.words.first() {
         Some((line, _)) => {
             let words: Vec<&[u8]> = sample.words.iter().map(|(_, word)| *word).collect();
@@ -232,19 +267,49 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
 }
 
 impl Settled {
+    /// Gives days a column where one column of times is two in the lines, as dates with a blank are between blanks.
+    fn days_apart(&mut self, text: &[u8]) {
+        let columns = &mut self.spec.columns;
+        let Some(at) = columns.iter().position(|column| matches!(column, Column::Time(_))) else { return };
+        let separator = self.spec.separator.unwrap_or(b',');
+        let is_two = |cells: &Vec<&[u8]>| {
+            cells.get(at).is_some_and(|cell| date::is_day(cell))
+                && cells.get(at + 1).is_some_and(|cell| date::is_clock(cell))
+        };
+        let lines = lines_of(text, self.spec.skip_lines).take(SEPARATOR_LINES);
+        let Some(cells) = lines.map(|line| cells(line, separator, self.keys.as_ref())).find(is_two) else { return };
+        if columns.get(at + 1) == Some(&Column::Other) && cells.len() <= columns.len() {
+            columns.remove(at + 1);
+        }
+        columns.insert(at, Column::Day);
+    }
+
     fn take(&mut self, sample: &Sample, headed: bool) {
+        let is_day = sample.first_day.is_some_and(date::is_day) && sample.first_time.is_some_and(date::is_clock);
         for column in &mut self.spec.columns {
             match column {
                 Column::Time(clock)
-                    if (clock.is_none() || headed) && sample.first_time.is_some_and(date::looks_like) =>
+                    if (clock.is_none() || headed)
+                        && sample.first_time.is_some_and(|time| date::looks_like(time) || date::is_clock(time)) =>
                 {
                     *clock = Some(Clock::Date);
                     self.time_guessed = false;
                 }
                 Column::Time(clock @ None) if headed => {
-                    *clock = sample.first_time.and_then(since_1970).map(Clock::Unit);
+                    let own = sample.first_time.and_then(units::time_with_unit).map(|(_, unit)| unit);
+                    self.time_guessed &= own.is_none();
+                    *clock = own.or_else(|| sample.first_time.and_then(since_1970)).map(Clock::Unit);
+                }
+                Column::Day if headed && !is_day => {
+                    let day = sample.first_day.unwrap_or_default();
+                    let unread = date::unread(day)
+                        .unwrap_or_else(|| format!("not both are as 2024-03-09 and 23:59:55: {}", excerpt(day)));
+                    self.remarks.push(format!("dates beside times are passed over: {unread}"));
+                    *column = Column::Other;
                 }
                 Column::Device { names } => *names |= sample.device_names,
+                Column::Address(unit) if headed && sample.addresses_with_units => *unit = Unit::of(1),
+                Column::Size(unit) if headed && sample.sizes_with_units => *unit = Unit::of(1),
                 _ => {}
             }
         }
@@ -267,13 +332,16 @@ fn since_1970(time: &[u8]) -> Option<TimeUnit> {
     }
 }
 
+/// Lines behind those that are skipped, without blank ones, comments and the brackets of JSON.
+fn lines_of(text: &[u8], skip_lines: u64) -> impl Iterator<Item = &[u8]> {
+    let skip = usize::try_from(skip_lines).unwrap_or(usize::MAX);
+    let lines = text.split(|&byte| byte == b'\n').skip(skip).map(<[u8]>::trim_ascii);
+    lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !keyed::is_bracket(line))
+}
+
 /// What separates columns, by what makes the right number of them.
 fn separator_by_count(text: &[u8], spec: &ColumnSpec) -> u8 {
-    let skip = usize::try_from(spec.skip_lines).unwrap_or(usize::MAX);
-    let lines = || {
-        let lines = text.split(|&byte| byte == b'\n').skip(skip).map(<[u8]>::trim_ascii);
-        lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(SEPARATOR_LINES)
-    };
+    let lines = || lines_of(text, spec.skip_lines).take(SEPARATOR_LINES);
     if let Some(named) = lines().next().and_then(named_separator) {
         return named;
     }
@@ -291,19 +359,24 @@ fn separator_by_count(text: &[u8], spec: &ColumnSpec) -> u8 {
 #[derive(Default)]
 struct Sample<'a> {
     first_time: Option<&'a [u8]>,
+    first_day: Option<&'a [u8]>,
     /// A device is no number.
     device_names: bool,
+    /// Values say themselves what their units are, so that those without one are bytes.
+    addresses_with_units: bool,
+    sizes_with_units: bool,
     /// Words for operations that have no meaning, with the lines where they are first.
     words: Vec<(u64, &'a [u8])>,
 }
 
 impl<'a> Sample<'a> {
-    fn of(text: &'a [u8], spec: &ColumnSpec, flag: Option<Op>) -> Self {
+    fn of(text: &'a [u8], settled: &Settled) -> Self {
+        let Settled { spec, flag, keys, .. } = settled;
         let mut sample = Sample::default();
         let separator = spec.separator.unwrap_or(b',');
         let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).zip(1..);
         for (line, number) in lines.skip_while(|(_, number)| *number <= spec.skip_lines) {
-            let cells = if line.starts_with(b"#") { Vec::new() } else { split(line, separator) };
+            let cells = if line.starts_with(b"#") { Vec::new() } else { cells(line, separator, keys.as_ref()) };
             let pairs = || spec.columns.iter().zip(cells.iter().copied());
             let is_number = |cell: &[u8]| cell.first().is_none_or(u8::is_ascii_digit);
             let is_record = pairs().all(|(column, cell)| match column {
@@ -311,15 +384,18 @@ impl<'a> Sample<'a> {
                 Column::Time(_) => cell.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.'),
                 _ => true,
             });
-            if cells.len() < spec.columns.len() || !is_record {
+            if line.is_empty() || cells.len() < spec.columns.len() || !is_record {
                 continue;
             }
             for (column, cell) in pairs() {
                 match column {
+                    Column::Day => sample.first_day = sample.first_day.or(Some(cell)),
                     Column::Time(_) => sample.first_time = sample.first_time.or(Some(cell)),
                     Column::Device { .. } => {
                         sample.device_names |= cell.is_empty() || !cell.iter().all(u8::is_ascii_digit);
                     }
+                    Column::Address(_) => sample.addresses_with_units |= units::with_unit(cell).is_some(),
+                    Column::Size(_) => sample.sizes_with_units |= units::with_unit(cell).is_some(),
                     // The t of true is no trim.
                     Column::Op if flag.is_some() && ops::is_answer(cell) && spec.op_named(cell).is_none() => {
                         sample.word(number, cell);

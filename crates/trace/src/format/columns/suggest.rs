@@ -1,9 +1,11 @@
 //! Columns that would fit a file of no known format, for the error that says so.
 
+use super::keyed::{self, Keys, is_bracket};
 use super::seen::{Seen, follows, look, number};
-use super::{Clock, Column, ColumnSpec, Unit, heading, ops, separator_of, split};
+use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, separator_of};
 use crate::format::TimeUnit;
 use crate::format::dialect::named_separator;
+use crate::request::Op;
 
 /// So many lines are looked at.
 const LINES: usize = 200;
@@ -18,7 +20,7 @@ const FEW_WORDS: usize = 8;
 pub(crate) struct Fit {
     pub(crate) options: String,
     /// What of them is a guess that a wrong figure would not show.
-    pub(crate) caveat: &'static str,
+    pub(crate) caveat: String,
 }
 
 /// A `--columns` and a `--separator` that would read these lines, if there is one.
@@ -26,57 +28,85 @@ pub(crate) fn options(text: &[u8]) -> Option<Fit> {
     let lines: Vec<&[u8]> = text
         .split(|&byte| byte == b'\n')
         .map(<[u8]>::trim_ascii)
-        .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+        .filter(|line| !line.is_empty() && !line.starts_with(b"#") && !is_bracket(line))
         .take(LINES)
         .collect();
     // The last line has no heading in front.
     let separator = lines.first().and_then(|line| named_separator(line)).unwrap_or(separator_of(lines.last()?));
-    let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| split(line, separator)).collect();
+    let keys = lines.first().and_then(|line| Keys::of(line, separator));
+    let cells = |line| keyed::cells(line, separator, keys.as_ref());
+    let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| cells(line)).collect();
     let count = rows.last()?.len();
     let rows: Vec<&Vec<&[u8]>> = rows.iter().filter(|row| row.len() == count).collect();
     if count < 3 || rows.len() * 2 < lines.len() {
         return None;
     }
-    let seen: Vec<Seen> =
-        (0..count).map(|index| look(rows.iter().filter_map(|row| row.get(index).copied()), separator)).collect();
-    let is_text = |line: &[u8]| line.is_empty() || line.starts_with(b"#");
+    let is_text = |line: &[u8]| line.is_empty() || line.starts_with(b"#") || is_bracket(line);
     let is_record = |line: &[u8]| {
-        let cells = split(line, separator);
+        let cells = keyed::cells(line, separator, keys.as_ref());
         !is_text(line) && cells.len() == count && cells.iter().any(|cell| number(cell, separator).is_some())
     };
     let before: Vec<&[u8]> =
         text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).take_while(|line| !is_record(line)).collect();
     let skip = if before.iter().all(|line| is_text(line)) { 0 } else { before.len() };
-    let names = before.iter().rev().filter(|line| !is_text(line)).map(|line| split(line, separator));
-    let names = names.take(1).find(|names| names.len() == count).unwrap_or_default();
+    let names = before.iter().rev().filter(|line| !is_text(line)).map(|line| cells(line));
+    let comments = before.iter().rev().filter_map(|line| heading::of_comment(line)).map(cells);
+    let names = names.take(1).chain(comments).find(|names| names.len() == count).unwrap_or_default();
+    let names = keys.as_ref().map_or(names, |keys| keys.names.iter().map(Vec::as_slice).collect());
     let records: Vec<&Vec<&[u8]>> = rows.iter().copied().filter(|row| **row != names).collect();
+    let seen: Vec<Seen> =
+        (0..count).map(|index| look(records.iter().filter_map(|row| row.get(index).copied()), separator)).collect();
     let named = said_by(&names).unwrap_or_else(|| vec![None; count]);
     let columns = kinds(&seen, &records, named, separator)?;
     let spec = ColumnSpec { columns, separator: None, skip_lines: 0, ops: Vec::new() };
     spec.check().ok()?;
     let at = spec.columns.iter().position(|column| *column == Column::Op)?;
-    let mut fit = Fit { options: format!("--columns {spec}"), caveat: "" };
-    let mut words: Vec<&[u8]> = records.iter().filter_map(|row| row.get(at).copied()).collect();
+    let mut fit = Fit { options: format!("--columns {spec}"), caveat: String::new() };
     let flag = names.get(at).and_then(|name| heading::flagged(name));
-    words.retain(|word| ops::of(word).is_none() || (flag.is_some() && ops::is_answer(word)));
-    let most = words.len() * 2 > records.len();
-    words.sort_unstable();
-    words.dedup();
-    match words.as_slice() {
-        [] => {}
-        [one, other] if flag.is_none() && number(one, separator).is_some() && number(other, separator).is_some() => {
-            let (one, other) = (String::from_utf8_lossy(one), String::from_utf8_lossy(other));
-            fit.options += &format!(" --ops read={one},write={other}");
-            fit.caveat = "; which number is a read is a guess";
-        }
-        several if most => fit.options += &format!(" {}", ops::option(several, flag)?),
-        // A few words that are none of ours.
-        _ => {}
+    let words: Vec<&[u8]> = records.iter().filter_map(|row| row.get(at).copied()).collect();
+    let (ops, caveat) = operations(words, flag)?;
+    fit.options += &ops;
+    fit.caveat += caveat;
+    if let Some(unread) = seen.iter().find_map(|column| date::unread(column.unread?)) {
+        fit.caveat += &format!("; {unread}");
     }
     if skip > 0 {
         fit.options += &format!(" --skip-lines {skip}");
     }
     Some(fit)
+}
+
+/// An `--ops` for the words of a column of operations, if one is needed, and what is a guess of it.
+fn operations(mut words: Vec<&[u8]>, flag: Option<Op>) -> Option<(String, &'static str)> {
+    let (count, is_answer) = (words.len(), |word: &[u8]| flag.is_some() && ops::is_answer(word));
+    let is_open = |word: &&[u8]| ops::of(word).is_none() || is_answer(word);
+    let most = words.iter().filter(|word| is_open(word)).count() * 2 > count;
+    words.sort_unstable();
+    words.dedup();
+    // Of two, one reads and the other writes.
+    let guesses: &[Op] = match words.as_slice() {
+        [one, other] if flag.is_none() => match (ops::likely_of(one), ops::likely_of(other)) {
+            (None, None) => &[Op::Read, Op::Write],
+            (None, Some(Op::Write)) | (Some(Op::Write), None) => &[Op::Read],
+            (None, Some(Op::Read)) | (Some(Op::Read), None) => &[Op::Write],
+            _ => &[],
+        },
+        _ => &[],
+    };
+    let numbers = words.iter().all(|word| word.iter().all(u8::is_ascii_digit));
+    words.retain(is_open);
+    // A few words may be none of ours.
+    if words.is_empty() || (!most && guesses.is_empty()) {
+        return Some((String::new(), ""));
+    }
+    let option = format!(" {}", ops::option(&words, flag, guesses)?);
+    let caveat = match guesses {
+        [] if option.contains("OP=") => "; OP is read, write, trim, flush or skip",
+        [] => "",
+        _ if numbers => "; which number is a read is a guess",
+        _ => "; which word is a read is a guess",
+    };
+    Some((option, caveat))
 }
 
 /// What the names of a heading say, each column once; none if that is little.
@@ -90,7 +120,8 @@ fn said_by(names: &[&[u8]]) -> Option<Vec<Option<Column>>> {
         let once = if said.iter().any(again) { Column::Other } else { named.column };
         said.push((!named.open).then_some(once));
     }
-    let needed = |column: &&Option<Column>| !matches!(column, None | Some(Column::Other | Column::Device { .. }));
+    let needed =
+        |column: &&Option<Column>| !matches!(column, None | Some(Column::Other | Column::Day | Column::Device { .. }));
     (said.iter().filter(needed).count() >= 2).then_some(said)
 }
 
@@ -115,14 +146,19 @@ fn kinds(
     let indices = || 0..seen.len();
     let of = |index: usize| seen.get(index);
     let has_time = said(&kinds, |column| matches!(column, Column::Time(_)));
-    // Words for operations, else few small codes.
     let named_op = said(&kinds, |column| *column == Column::Op);
     let words = named_op
         .or_else(|| indices().find(|&index| free(&kinds, index) && of(index).is_some_and(|column| mostly(column.ops))));
-    // Times are dates, or ascend and are the first column that does.
-    let dates = indices().find(|&index| of(index).is_some_and(|column| mostly(column.dates)));
-    let dates = dates.filter(|&index| has_time.is_none_or(|time| time == index));
+    // Times are dates, also with times of day behind them, or times of day, or ascend and are the first column that does.
+    let days = |index: &usize| of(*index).is_some_and(|column| mostly(column.days));
+    let clocks = |index: &usize| of(*index).is_some_and(|column| mostly(column.clocks));
+    let whole = indices().find(|index| of(*index).is_some_and(|column| mostly(column.dates)) && !days(index));
+    let dates = whole.or_else(|| indices().find(clocks)).filter(|&index| has_time.is_none_or(|time| time == index));
     give(&mut kinds, dates, Column::Time(Some(Clock::Date)));
+    for day in indices().filter(days) {
+        let is_day = dates.is_some_and(|time| clocks(&time)) && said(&kinds, |column| *column == Column::Day).is_none();
+        give(&mut kinds, Some(day), if is_day { Column::Day } else { Column::Other });
+    }
     let is_free_number =
         |kinds: &[Option<Column>], index: usize| free(kinds, index) && of(index).is_some_and(|c| mostly(c.numbers));
     let grows = |index: usize| {
@@ -184,7 +220,26 @@ fn kinds(
         let only = open.next().filter(|_| open.next().is_none());
         only.filter(|&index| of(index).is_some_and(|c| c.names.len() <= FEW_WORDS))
     };
-    let op = words.or_else(codes).or_else(open)?;
+    // Words that nobody knows: those that look like operations in other languages, else the fewest.
+    let worded = |index: &usize| {
+        free(&kinds, *index)
+            && of(*index).is_some_and(|c| mostly(c.named) && c.names.len() <= FEW_WORDS && c.names.len() < c.named)
+    };
+    let likely = || {
+        let is_likely = |c: &Seen| c.names.iter().any(|word| ops::likely_of(word).is_some());
+        indices().filter(worded).find(|&index| of(index).is_some_and(is_likely))
+    };
+    let few = || {
+        // Two words for operations begin differently, where two names of devices do not.
+        let alike = |c: &Seen| c.names.first().map(|name| name.first()) == c.names.last().map(|name| name.first());
+        let rank = |index: &usize| of(*index).map(|c| (c.names.len().abs_diff(2), alike(c)));
+        indices().filter(worded).min_by_key(rank)
+    };
+    let constant = || {
+        let is_one = |c: &Seen| mostly(c.numbers) && c.largest <= 3.0 && c.different.len() == 1;
+        indices().find(|&index| free(&kinds, index) && of(index).is_some_and(is_one))
+    };
+    let op = words.or_else(likely).or_else(codes).or_else(open).or_else(few).or_else(constant)?;
     give(&mut kinds, Some(op), Column::Op);
     let numeric = |kinds: &[Option<Column>]| -> Vec<usize> {
         let mut all: Vec<usize> = indices()
@@ -198,8 +253,8 @@ fn kinds(
         all.sort_by_key(|&index| rank(index));
         all
     };
-    let bytes_of =
-        |index: usize| Unit::of(of(index).map_or(1, |column| if column.bits.is_multiple_of(512) { 1 } else { 512 }));
+    let in_bytes = |column: &Seen| column.with_units > 0 || column.bits.is_multiple_of(512);
+    let bytes_of = |index: usize| Unit::of(of(index).map_or(1, |column| if in_bytes(column) { 1 } else { 512 }));
     let address = match said(&kinds, |column| matches!(column, Column::Address(_))) {
         Some(said) => said,
         None => {

@@ -1,0 +1,252 @@
+//! Files of unknown columns, as people have them: read as they are, or by what their error says alone.
+
+use std::io::Cursor;
+
+use phelsuma_trace::{ColumnSpec, InputReport, Op, OpenOptions, Request, reader_from};
+
+fn read_with(text: &str, options: &OpenOptions) -> Result<(Vec<Request>, InputReport), String> {
+    let mut trace = reader_from(Cursor::new(text.to_owned()), "t", options).map_err(|error| error.to_string())?;
+    let requests: Result<Vec<Request>, _> = trace.by_ref().collect();
+    Ok((requests.map_err(|error| error.to_string())?, trace.report()))
+}
+
+fn read(text: &str) -> (Vec<Request>, InputReport) {
+    read_with(text, &OpenOptions::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn error(text: &str) -> String {
+    read_with(text, &OpenOptions::default()).unwrap_err()
+}
+
+/// What is read of a file with the options that its error has, which are these.
+fn read_as_told(text: &str, right: &str) -> Vec<Request> {
+    let error = error(text);
+    assert!(error.contains(&format!("; {right} may be right")), "{error}");
+    let mut options = right.split(" --").map(|option| option.trim_start_matches("--").split_once(' ').unwrap());
+    let mut spec: ColumnSpec = options.next().unwrap().1.parse().unwrap();
+    for (option, value) in options {
+        spec = match option {
+            "ops" => spec.with_ops(value.trim_matches('\'')).unwrap(),
+            "skip-lines" => spec.with_skip_lines(value.parse().unwrap()),
+            other => panic!("{other}"),
+        };
+    }
+    let options = OpenOptions { columns: Some(spec), ..OpenOptions::default() };
+    read_with(text, &options).unwrap_or_else(|error| panic!("{text}: {error}")).0
+}
+
+/// Time in microseconds, operation, first byte, bytes.
+fn shown(requests: &[Request]) -> Vec<(u64, Op, u64, u64)> {
+    let of = |request: &Request| (request.time_ns / 1000, request.op, request.offset_bytes, request.size_bytes);
+    requests.iter().map(of).collect()
+}
+
+const TWO: [(u64, Op, u64, u64); 2] = [(1000, Op::Write, 4096, 4096), (2000, Op::Read, 1 << 20, 512)];
+
+#[test]
+fn values_have_their_units_with_them() {
+    for text in [
+        "time_us,op,offset,size\n1000,W,4K,4KiB\n2000,R,1M,512\n",
+        "time_us op lba len\n1000 W 4k 4096B\n2000 R 1024kB 512b\n",
+        "time_us;op;sector;length_kb\n1000;W;4 KiB;4k\n2000;R;1.0 MiB;0.5K\n",
+    ] {
+        let (requests, report) = read(text);
+        assert_eq!((shown(&requests), report.warnings), (TWO.to_vec(), Vec::new()), "{text}");
+    }
+    let bare = "0.001 W 4K 4K\n0.002 R 1M 512\n0.003 R 8K 1K\n";
+    assert_eq!(shown(&read_as_told(bare, "--columns time:s,op,offset,size"))[..2], TWO);
+    let timed = "1ms W 4K 4K\n0.002s R 1M 512\n";
+    assert_eq!(shown(&read(&format!("time_ns op offset size\n{timed}")).0), TWO);
+    let report = read(&format!("time op offset size\n{timed}")).1;
+    assert_eq!((report.files[0].time_unit_guessed, report.warnings), (false, Vec::new()));
+    let bare = format!("{timed}3ms R 8K 1K\n");
+    assert_eq!(shown(&read_as_told(&bare, "--columns time:s,op,offset,size"))[..2], TWO);
+    assert!(error("time_us,op,offset,size\n1,W,4X,512\n").contains("the address is not a whole number: 4X"));
+}
+
+#[test]
+fn lines_may_name_each_value() {
+    for text in [
+        "ts=0.001 op=W lba=8 len=4096\nts=0.002 op=R lba=2048 len=512\n",
+        "ts=0.001, op=W, lba=8, len=4096\nts=0.002, op=R, lba=2048, len=512\n",
+        "ts=0.001\top=W\tlba=8\tlen=4K\nlen=512\tlba=2048\top=R\tts=0.002\n",
+        "time_us: 1000, op: W, offset: 4096, size: 4096\ntime_us: 2000, op: R, offset: 1048576, size: 512\n",
+        "0.001 op=W lba=8 len=4096\n0.002 op=R lba=2048 len=512\n",
+        "INFO disk1 ts=0.001 op=W lba=8 len=4096 q=1\nINFO disk1 ts=0.002 op=R lba=2048 len=512\n",
+        "{\"ts\":0.001,\"op\":\"W\",\"lba\":8,\"len\":4096}\n{\"ts\":2e-3,\"op\":\"R\",\"lba\":2048,\"len\":512}\n",
+        "{ \"op\": \"W\", \"size\": 4096, \"start_lba\": 8, \"time_us\": 1000 }\n\
+         { \"op\": \"R\", \"size\": 512, \"start_lba\": 2048, \"time_us\": 2000 }\n",
+        "[\n{\"ts\":0.001,\"op\":\"W\",\"lba\":8,\"len\":4096},\n{\"ts\":0.002,\"op\":\"R\",\"lba\":2048,\"len\":512}\n]\n",
+        "[{\"ts\":0.001,\"op\":\"W\",\"lba\":8,\"len\":4096},\n {\"ts\":0.002,\"op\":\"R\",\"lba\":2048,\"len\":512}]\n",
+    ] {
+        let (requests, report) = read(text);
+        assert_eq!((shown(&requests), report.warnings), (TWO.to_vec(), Vec::new()), "{text}");
+    }
+    let (requests, report) = read("ts=1 op=W lba=8 len=512\nts=2 op=flush\nts=3 op=R lba=8 len=512 new=1\n");
+    assert_eq!((requests.len(), requests[1].op), (3, Op::Flush));
+    assert!(report.warnings[0].ends_with("which are passed over: 1"), "{report:?}");
+    let lacks = error("dev=1 ts=1 op=W lba=8 len=512\ndev=1 ts=2 op=W lba=8\n");
+    assert!(lacks.starts_with("t:2: a write has no size"), "{lacks}");
+}
+
+#[test]
+fn keys_that_say_nothing_leave_the_shape_of_values() {
+    let line = |n: u64, op: &str| format!("zeit=0.{n:03} was={op} wo={} viel=8\n", n * 7919 % 1000 * 8);
+    let lines = (1..20).map(|n| line(n, if n % 3 == 0 { "R" } else { "W" })).collect::<String>();
+    let requests = read_as_told(&lines, "--columns time:s,op,lba:512,size:512");
+    let few = lines.replace("zeit=", "").replace("was=", "");
+    assert_eq!(read_as_told(&few, "--columns time:s,op,lba:512,size:512"), requests);
+    assert_eq!((requests.len(), shown(&requests)[0]), (19, (1000, Op::Write, 919 * 8 * 512, 4096)));
+    let json = lines.lines().map(|line| format!("{{\"{}}}\n", line.replace('=', "\":\"").replace(' ', "\",\"") + "\""));
+    assert_eq!(read_as_told(&json.collect::<String>(), "--columns time:s,op,lba:512,size:512"), requests);
+}
+
+#[test]
+fn json_of_another_shape_has_the_command_that_makes_lines_of_it() {
+    let columns = OpenOptions { columns: Some("time,op,lba,size".parse().unwrap()), ..OpenOptions::default() };
+    for (text, right) in [
+        ("{\"ts\":1,\"io\":{\"op\":\"R\",\"lba\":8,\"len\":8}}\n", "`jq -c '(first("),
+        ("{\n  \"ts\": 1,\n  \"op\": \"R\",\n  \"lba\": 8,\n  \"len\": 8\n}\n", "`jq -c '(first("),
+        (
+            "[{\"ts\":1,\"op\":\"R\",\"lba\":8,\"len\":8},{\"ts\":2,\"op\":\"R\",\"lba\":8,\"len\":8}]\n",
+            "`jq -c '(first(",
+        ),
+        ("[\n  {\n    \"ts\": 1,\n    \"op\": \"R\"\n  }\n]\n", "`jq -c '(first("),
+        ("[0.1,\"R\",8,8]\n[0.2,\"R\",8,8]\n", "`jq -r 'if (.[0]|type)"),
+    ] {
+        let said = error(text);
+        assert!(
+            said.starts_with("t: of JSON, lines are read that are an object of values") && said.contains(right),
+            "{said}"
+        );
+        assert!(said.contains("' t | phelsuma trace convert - OUT.csv.zst --to csv` makes "), "{said}");
+        assert_eq!(read_with(text, &columns).unwrap_err(), said);
+    }
+    let log = "[0.001] disk0: op=W lba=8 len=4096\n[0.002] disk0: op=R lba=2048 len=512\n";
+    assert_eq!(read(log).0.len(), 2, "brackets are no JSON");
+}
+
+#[test]
+fn days_and_times_of_day_may_be_in_two_columns() {
+    let day = 19_723 * 86_400_000_000;
+    let noon = 12 * 3_600_000_000;
+    let right = [(day + noon + 123_000, Op::Write, 4096, 4096), (day + noon + 1_000_000, Op::Read, 1 << 20, 512)];
+    for (text, columns) in [
+        (
+            "date,time,op,offset,size\n2024-01-01,12:00:00.123,W,4096,4096\n2024-01-01,12:00:01,R,1048576,512\n",
+            "date,time:date,op,offset,size",
+        ),
+        (
+            "Time Op LBA Size\n2024-01-01 12:00:00.123 W 8 4096\n2024-01-01 12:00:01 R 2048 512\n",
+            "date,time:date,op,lba:512,size",
+        ),
+        (
+            "op;size;clock time;Day;offset\nW;4096;12:00:00,123;2024/01/01;4096\nR;512;12:00:01;2024/01/01;1048576\n",
+            "op,size,time:date,date,offset",
+        ),
+        (
+            "timestamp,clock,op,offset,size\n2024-01-01,12:00:00.123Z,W,4096,4096\n2024-01-01,12:00:01Z,R,1048576,512\n",
+            "date,time:date,op,offset,size",
+        ),
+        (
+            "date=2024-01-01 time=12:00:00.123 op=W lba=8 len=4096\ndate=2024-01-01 time=12:00:01 op=R lba=2048 len=512\n",
+            "date,time:date,op,lba:512,size",
+        ),
+    ] {
+        let (requests, report) = read(text);
+        assert_eq!((shown(&requests), report.warnings), (right.to_vec(), Vec::new()), "{text}");
+        assert_eq!(report.files[0].columns.as_ref().unwrap().columns, columns, "{text}");
+    }
+    let bare = "2024-01-01 12:00:00.123 W 4096 4096\n2024-01-01 12:00:01 R 1048576 512\n2024-01-01 12:00:02 R 0 512\n";
+    assert_eq!(shown(&read_as_told(bare, "--columns date,time:date,op,offset,size"))[..2], right);
+    let commas = bare.replace(' ', ",");
+    assert_eq!(shown(&read_as_told(&commas, "--columns date,time:date,op,offset,size"))[..2], right);
+    // As a person may say who sees one column.
+    let one = OpenOptions { columns: Some("time,op,offset,size".parse().unwrap()), ..OpenOptions::default() };
+    assert_eq!(shown(&read_with(bare, &one).unwrap().0)[..2], right);
+    // A date beside another time, and one alone.
+    assert_eq!(read("date,time_us,op,offset,size\n2024-01-01,7,W,0,512\n").0[0].time_ns, 7000);
+    assert_eq!(shown(&read("date,op,offset,size\n2024-01-01 12:00:00.123,W,4096,4096\n").0)[0], right[0]);
+    // Dates that are passed over are said.
+    for (text, said) in [
+        ("01/02/2024,12:00:00,W,0,512", "dates beside times are passed over: the date may be day and month or"),
+        (
+            "20240102,120000,W,0,512",
+            "dates beside times are passed over: not both are as 2024-03-09 and 23:59:55: 20240102",
+        ),
+    ] {
+        let (_, report) = read(&format!("date,time,op,offset,size\n{text}\n"));
+        assert!(report.warnings[0].contains(said), "{report:?}");
+    }
+    assert!("date,op,offset,size".parse::<ColumnSpec>().is_err());
+    assert!("date,time:us,op,offset,size".parse::<ColumnSpec>().is_err());
+}
+
+#[test]
+fn times_of_day_are_times_and_other_dates_are_said() {
+    let lines = "12:00:00.001 W 4096 4096\n12:00:00.002 R 1048576 512\n12:00:00.003 R 0 512\n";
+    let noon = 12 * 3_600_000_000;
+    let right = TWO.map(|(time, op, offset, size)| (noon + time, op, offset, size));
+    assert_eq!(shown(&read_as_told(lines, "--columns time:date,op,offset,size"))[..2], right);
+    assert_eq!(shown(&read(&format!("time op offset size\n{lines}")).0)[..2], right);
+    let half = "01:00:00 PM W 4096 4096\n01:00:01 PM R 1048576 512\n01:00:02 PM R 0 512\n";
+    assert!(error(half).contains("the time of day has AM or PM: PM; as 23:59:55 it is read"), "{}", error(half));
+    for (date, said) in [
+        ("01/02/2024 12:00:00", "the date may be day and month or month and day: 01/02/2024 12:00:00; `sed -E "),
+        ("Jan  1 12:00:00", "the date has its month in letters: Jan  1 12:00:00; as 2024-03-09 23:59:55"),
+    ] {
+        let text = format!("{date},W,4096,4096\n{date},R,1048576,512\n{date},R,0,512\n");
+        assert!(error(&format!("time,op,offset,size\n{text}")).contains(said), "{}", error(&text));
+        assert!(error(&text).contains(said), "{}", error(&text));
+        assert_eq!(read_as_told(&text, "--columns -,op,offset,size").len(), 3);
+    }
+}
+
+#[test]
+fn columns_are_suggested_whatever_the_language_of_a_heading() {
+    let line = |n: u64, read: &str, write: &str| {
+        let op = if n.is_multiple_of(3) { read } else { write };
+        format!("{};sd{};{op};{};{}\n", n * 1000 + n % 7, n % 2, n * 7919 % 1000 * 4096, 4096 << (n % 2))
+    };
+    for (heading, read, write, ops) in [
+        ("Zeitpunkt;Platte;Vorgang;Adresse;L\u{e4}nge", "Lesen", "Schreiben", " --ops read=Lesen,write=Schreiben"),
+        ("Heure;Disque;Demande;Adresse;Taille", "Lecture", "\u{c9}criture", " --ops read=Lecture,write=\u{c9}criture"),
+        ("\u{65f6}\u{95f4};\u{8bbe}\u{5907};\u{64cd}\u{4f5c};\u{504f}\u{79fb};\u{5927}\u{5c0f}", "R", "W", ""),
+        ("a;b;c;d;e", "gem", "hent", " --ops read=gem,write=hent"),
+        ("a;b;c;d;e", "0", "1", " --ops read=0,write=1"),
+    ] {
+        let text = (0..30).map(|n| line(n, read, write)).fold(format!("{heading}\n"), |text, line| text + &line);
+        let said = error(&text);
+        assert!(said.contains(" may be right: this is a guess by what values look like"), "{said}");
+        let requests = read_as_told(&text, &format!("--columns time:ms,device,op,offset,size{ops} --skip-lines 1"));
+        assert_eq!((requests.len(), requests[0].op, requests[1].op), (30, Op::Read, Op::Write), "{text}");
+        assert_eq!(said.ends_with("; which word is a read is a guess"), read == "gem", "{said}");
+    }
+    let several = (0..30).map(|n| format!("{n}.5 {} {} 8\n", ["hent", "gem", "t\u{f8}m"][n % 3], n * 7919 % 1000));
+    let said = error(&several.collect::<String>());
+    assert!(said.contains("--columns time:s,op,lba:512,size:512 --ops OP=gem,OP=hent,OP=t\u{f8}m may be"), "{said}");
+    assert!(said.ends_with("; OP is read, write, trim, flush or skip"), "{said}");
+}
+
+#[test]
+fn a_heading_may_be_a_comment() {
+    for text in [
+        "# time_us;op;lba;len\n1000;W;8;4096\n2000;R;2048;512\n",
+        "#time_us,op,offset,size\n1000,W,4096,4096\n2000,R,1048576,512\n",
+        "# made by a script\n#\n# time_us op lba len\n1000 W 8 4096\n2000 R 2048 512\n",
+        "## time (us), op, lba, len\n1000,W,8,4096\n# half\n2000,R,2048,512\n",
+        "sep=|\n# time_us|op|lba|len\n1000|W|8|4096\n2000|R|2048|512\n",
+    ] {
+        let (requests, report) = read(text);
+        assert_eq!((shown(&requests), report.warnings), (TWO.to_vec(), Vec::new()), "{text}");
+    }
+    // What is no heading of these columns, or none of a request, is a comment.
+    for comment in ["# the time, op, offset and size of each", "# zeit,was,wo,viel", "# op,lba,len"] {
+        let text = format!("{comment}\n1000,W,4096,4096\n2000,R,1048576,512\n3000,R,0,512\n");
+        assert!(error(&text).contains("; --columns time:ms,op,offset,size may be right"), "{}", error(&text));
+    }
+    let unknown = "# time_us;what;lba;len\n1000;W;8;4096\n2000;R;2048;512\n3000;R;0;512\n";
+    assert_eq!(shown(&read_as_told(unknown, "--columns time:us,op,lba:512,size"))[..2], TWO);
+    let dated = "# time op lba len\n2024-01-01 00:00:00.001 W 8 4096\n2024-01-01 00:00:00.002 R 2048 512\n";
+    assert_eq!(shown(&read(dated).0)[1].2, 1 << 20);
+}
