@@ -11,7 +11,9 @@ use proptest::prelude::*;
 
 /// Reads everything and checks what every reader promises.
 fn read_all(bytes: &[u8], options: &OpenOptions) {
-    read_of(reader_from(Cursor::new(bytes.to_vec()), "t", options), bytes.len(), options);
+    // Four bytes are a block of 128 KiB where zstd repeats a byte.
+    let unpacked = if bytes.starts_with(b"\x28\xb5\x2f\xfd") { bytes.len() << 15 } else { bytes.len() };
+    read_of(reader_from(Cursor::new(bytes.to_vec()), "t", options), unpacked, options);
 }
 
 fn read_of(opened: Result<TraceFile, TraceError>, bytes: usize, options: &OpenOptions) {
