@@ -11,6 +11,7 @@ use crate::told::Told;
 use phelsuma_ftl::{
     Config, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, Step, WriteRequest, format, recover,
 };
+use phelsuma_nand::sim::Readers;
 use phelsuma_nand::{LogicalPage, Nand, Purpose, SimNand, Time};
 use phelsuma_trace::{Op, PageRequest};
 
@@ -96,6 +97,15 @@ impl Drive {
     #[must_use]
     pub fn to_be_cut(mut self) -> Self {
         self.holdings = Some(Holdings::none(self.ftl.shape().logical_pages));
+        self
+    }
+
+    /// On a drive just formatted: no fault is going to meet it, and a power cut does if it is
+    /// [to be cut](Self::to_be_cut). The simulation keeps what such a drive can be read for, and no more.
+    #[must_use]
+    pub(crate) fn without_faults(mut self) -> Self {
+        let only_serves = self.holdings.is_none() && self.ftl.reports_stale();
+        self.nand.expect(if only_serves { Readers::Service } else { Readers::Recovery });
         self
     }
 

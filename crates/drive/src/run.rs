@@ -95,6 +95,7 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     if config.cut_at_end {
         drive = drive.to_be_cut();
     }
+    drive = drive.without_faults();
     if let Some(told) = knowledge::learn(config, logical_pages)? {
         drive = drive.told(told);
     }
@@ -110,6 +111,12 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     };
     if drive.unreadable_pages() > 0 {
         return Err(RunError::Failed(format!("{} pages could not be read back", drive.unreadable_pages())));
+    }
+    if drive.nand().reads_in_vain() > 0 {
+        return Err(RunError::Failed(format!(
+            "{} pages of metadata were read that the FTL had called stale",
+            drive.nand().reads_in_vain()
+        )));
     }
     let mut result = measurement.finish(&mut drive, config, &geometry);
     result.input = trace.map(|source| source.report().clone());

@@ -284,6 +284,12 @@ pub trait Ftl<N: Nand>: Send {
         let _ = (nand, pages);
     }
 
+    /// Whether it reports each page of metadata that is stale to the flash ([`Nand::stale`]). A simulation lets go of
+    /// their data then.
+    fn reports_stale(&self) -> bool {
+        false
+    }
+
     /// Its RAM.
     fn ram(&self) -> RamLedger;
 

@@ -145,8 +145,8 @@ impl<N: Nand> Nand for Channel<'_, N> {
             return (PageRead::Unreadable, op.at);
         }
         match self.nand.read(self.lane.page(page), op) {
-            (PageRead::Written { content, spare, corrected }, done) => match self.lane.own_spare(&spare) {
-                Some(spare) => (PageRead::Written { content, spare, corrected }, done),
+            (PageRead::Written { content, spare, corrected, checked }, done) => match self.lane.own_spare(&spare) {
+                Some(spare) => (PageRead::Written { content, spare, corrected, checked }, done),
                 None => (PageRead::Unreadable, done),
             },
             other => other,

@@ -176,6 +176,10 @@ impl<N: Nand> Ftl<N> for Mending {
         self.ftl.warm(nand, pages);
     }
 
+    fn reports_stale(&self) -> bool {
+        Ftl::<N>::reports_stale(&self.ftl)
+    }
+
     fn ram(&self) -> RamLedger {
         Ftl::<N>::ram(&self.ftl)
     }

@@ -132,6 +132,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
         }
     }
 
+    fn reports_stale(&self) -> bool {
+        true
+    }
+
     fn ram(&self) -> RamLedger {
         let mut ledger = RamLedger::default();
         self.mapping.ram(&mut ledger);

@@ -99,7 +99,12 @@ impl OddPage {
             Self::Unreadable => PageRead::Unreadable,
             Self::Written(w) => {
                 let content = w.content.as_content();
-                w.spare.map_or(PageRead::Unreadable, |spare| PageRead::Written { content, spare, corrected: 0 })
+                w.spare.map_or(PageRead::Unreadable, |spare| PageRead::Written {
+                    content,
+                    spare,
+                    corrected: 0,
+                    checked: false,
+                })
             }
         }
     }
