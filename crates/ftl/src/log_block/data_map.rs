@@ -8,6 +8,7 @@
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry};
 
 /// No block.
@@ -26,7 +27,7 @@ pub(super) struct MapEntry {
     pub(super) version: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct DataMap {
     blocks: Vec<u32>,
     versions: Vec<u64>,

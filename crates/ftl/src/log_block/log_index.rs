@@ -9,6 +9,7 @@ use super::pool::Role;
 use super::shape::HybridSizes;
 use crate::RamLedger;
 use hashbrown::HashTable;
+use phelsuma_nand::state::{Load, Preserve, StateError, StateIn, StateOut};
 use phelsuma_nand::{Geometry, Page};
 
 /// An index of the pages that are live in log blocks. [`Log`](super::log::Log) owns it, and calls it for each change.
@@ -99,6 +100,23 @@ impl HashIndex {
     pub(super) fn of(geometry: &Geometry, sizes: &HybridSizes) -> Self {
         let pages = (sizes.log_blocks as usize + 1) * geometry.pages_per_block() as usize;
         Self { places: HashTable::with_capacity(pages) }
+    }
+}
+
+impl Preserve for HashIndex {
+    fn put_state(&self, to: &mut dyn StateOut) -> Result<(), StateError> {
+        let Self { places } = self;
+        places.put_state(to)?;
+        places.iter().copied().collect::<Vec<_>>().put_state(to)
+    }
+
+    fn take_state(&mut self, from: &mut dyn StateIn) -> Result<(), StateError> {
+        let Self { places } = self;
+        places.take_state(from)?;
+        for place in Vec::<(u32, Page)>::load(from)? {
+            places.insert_unique(hash(place.0), place, |(key, _)| hash(*key));
+        }
+        Ok(())
     }
 }
 

@@ -20,6 +20,7 @@ pub use decay::Decay;
 pub use fault::{EraseFault, ProgramFault};
 pub use readers::Readers;
 
+use crate::state::Preserve;
 use crate::{
     Action, Block, ChannelStats, Content, EraseError, Event, FlashStats, Geometry, Nand, Observer, Op, Page, PageRead,
     ProgramError, Purpose, Spare, SpareRead, Time, Timing,
@@ -55,6 +56,7 @@ impl SimConfig {
 }
 
 /// A simulated chip set; see the module's documentation.
+#[derive(Preserve)]
 pub struct SimNand {
     geometry: Geometry,
     busy: Busy,
@@ -69,6 +71,7 @@ pub struct SimNand {
     /// Pages may be without the CRC of their data, which is 0 then.
     some_crcs_missing: bool,
     reads_in_vain: u64,
+    #[preserve(fixed)]
     observer: Option<Box<dyn Observer>>,
 }
 

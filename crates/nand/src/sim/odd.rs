@@ -4,12 +4,13 @@
 use super::SimNand;
 use super::columns::ODD;
 use super::fingerprint::{self, Oddity};
+use crate::state::Preserve;
 use crate::{Block, Content, Page, PageRead, Spare, SpareRead};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 /// Data held by value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 enum Held {
     Hollow(u64),
     Bytes(Arc<[u8]>),
@@ -25,7 +26,7 @@ impl Held {
 }
 
 /// How long a page reads well.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(crate) enum Lasts {
     /// As long as flash does.
     Forever,
@@ -36,7 +37,7 @@ pub(crate) enum Lasts {
 }
 
 /// A page held whole.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) enum OddPage {
     /// Reads as erased, is not.
     LooksErased,
@@ -46,7 +47,7 @@ pub(crate) enum OddPage {
     Written(Box<Written>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Written {
     content: Held,
     spare: Option<Spare>,

@@ -1,9 +1,10 @@
 //! Who is going to read a flash. The less there can be, the less has to be kept.
 
 use super::SimNand;
+use crate::state::Preserve;
 
 /// Who is going to read the flash from now on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Preserve)]
 pub enum Readers {
     /// An FTL that serves, and nobody else: no power cut, no fault, no reader from outside. Metadata that the FTL calls
     /// [stale](crate::Nand::stale) are let go.

@@ -12,10 +12,11 @@ use crate::log_block::shape::HybridSizes;
 use crate::{Counter, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, Time};
 
 /// A random log block that is being written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct OpenLogBlock {
     /// [`NONE`] where there is none.
     pub(super) slot: u32,
@@ -23,7 +24,7 @@ pub(super) struct OpenLogBlock {
     pub(super) versions: Vec<u64>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in super::super) struct Last {
     pub(super) parts: LastParts,
     pub(super) channels: u32,

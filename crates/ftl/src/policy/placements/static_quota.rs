@@ -18,6 +18,7 @@ use crate::policy::{Asks, HostWrite, Knowledge, MovedPage, OldCopy, Placement, P
 use crate::spec::Param;
 use alloc::boxed::Box;
 use core::any::Any;
+use phelsuma_nand::state::Preserve;
 
 const CLASSES: Param =
     Param::number("quota.classes", 1, 32, 2, "classes of static-quota, which the workload names: an oracle");
@@ -37,7 +38,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 .knows(|values| Knowledge::Classes(values.number(&CLASSES) as u8));
 
 /// A stream for each class.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct StaticQuota {
     classes: u8,
     writes: StreamWrites,

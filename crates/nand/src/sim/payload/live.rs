@@ -1,5 +1,6 @@
 //! The metadata of a drive that only serves, held whole: no page of it is read again once it is stale.
 
+use crate::state::Preserve;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,7 +9,7 @@ use alloc::vec::Vec;
 const SLAB: usize = 64;
 
 /// Pages by place.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Preserve)]
 pub(super) struct Live {
     slabs: Vec<Box<[u8]>>,
     /// By place: the CRC stored with the data.

@@ -15,6 +15,7 @@ mod pack;
 mod unpacked;
 mod words;
 
+use crate::state::Preserve;
 use crate::{Block, Content, Geometry, Kind, Page, Spare};
 use alloc::sync::Arc;
 use alloc::vec;
@@ -50,7 +51,7 @@ const LINE: usize = 64;
 /// Older versions of a lineage: those behind one are gone through to read it.
 const VERSIONS_MAX: u32 = 1024;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 struct Lineage {
     /// The newest version's page.
     page: u32,
@@ -70,7 +71,7 @@ impl Lineage {
 }
 
 /// Data by page. Bytes are shared between copies of a chip until one of them erases the block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Payload {
     /// Tags by page; empty where every hollow page carries tag 0.
     tags: Vec<u64>,
@@ -87,11 +88,15 @@ pub(crate) struct Payload {
     newest: Option<HashMap<(Kind, u32), u32, Hasher>>,
     /// Where metadata are let go that are stale: those that are not.
     live: Option<Live>,
+    #[preserve(fixed)]
     unpacked: Unpacked,
+    #[preserve(fixed)]
     differing: Vec<Word>,
+    #[preserve(fixed)]
     packing: Vec<u8>,
     page_bytes: usize,
-    numbers_per_block: u32,
+    /// Of a page's number: its number in its block.
+    index_bits: u32,
     bytes_now: u64,
     bytes_peak: u64,
 }
@@ -114,7 +119,7 @@ impl Payload {
             differing: Vec::new(),
             packing: Vec::new(),
             page_bytes: geometry.page_bytes() as usize,
-            numbers_per_block: geometry.page_numbers_per_block() as u32,
+            index_bits: geometry.page_numbers_per_block().trailing_zeros(),
             bytes_now: 0,
             bytes_peak: 0,
         }
@@ -141,16 +146,16 @@ impl Payload {
     /// The number of the lineage that the page belongs to, or NONE.
     #[inline]
     fn number_of(&self, page: u32) -> u32 {
-        slot_of(&self.tables, self.numbers_per_block, page).map_or(NONE, |slot| self.lineage_of[slot])
+        slot_of(&self.tables, self.index_bits, page).map_or(NONE, |slot| self.lineage_of[slot])
     }
 
     /// Where the page's version stands in its lineage, if it is not the newest.
     fn place_of(&self, page: u32) -> u32 {
-        slot_of(&self.tables, self.numbers_per_block, page).map_or(0, |slot| self.place_of[slot])
+        slot_of(&self.tables, self.index_bits, page).map_or(0, |slot| self.place_of[slot])
     }
 
     fn put_place(&mut self, page: u32, place: u32) {
-        if let Some(slot) = slot_of(&self.tables, self.numbers_per_block, page) {
+        if let Some(slot) = slot_of(&self.tables, self.index_bits, page) {
             self.place_of[slot] = place;
         }
     }
@@ -162,7 +167,7 @@ impl Payload {
 
     #[inline]
     fn slot(&self, table: u32, index: u32) -> usize {
-        table as usize * self.numbers_per_block as usize + index as usize
+        ((table as usize) << self.index_bits) + index as usize
     }
 
     pub(crate) fn store_bytes(&mut self, geometry: &Geometry, page: Page, spare: &Spare, bytes: &[u8]) {
@@ -196,7 +201,7 @@ impl Payload {
     #[inline]
     pub(crate) fn stale(&mut self, page: Page) {
         if self.live.is_some()
-            && let Some(slot) = slot_of(&self.tables, self.numbers_per_block, page.0)
+            && let Some(slot) = slot_of(&self.tables, self.index_bits, page.0)
         {
             let held = core::mem::replace(&mut self.lineage_of[slot], GONE);
             self.let_go(page.0, held);
@@ -219,7 +224,7 @@ impl Payload {
 
     fn new_table(&mut self) -> u32 {
         self.tables_free.pop().unwrap_or_else(|| {
-            let tables = self.lineage_of.len() / self.numbers_per_block as usize;
+            let tables = self.lineage_of.len() >> self.index_bits;
             self.lineage_of.resize(self.slot(tables as u32 + 1, 0), NONE);
             self.place_of.resize(self.lineage_of.len(), 0);
             tables as u32
@@ -288,10 +293,10 @@ impl Payload {
             let mut numbers = [NONE; WARM];
             let numbers = &mut numbers[..pages.len()];
             for (number, page) in numbers.iter_mut().zip(pages) {
-                *number = self.tables.get((page.0 / self.numbers_per_block) as usize).copied().unwrap_or(NONE);
+                *number = self.tables.get((page.0 >> self.index_bits) as usize).copied().unwrap_or(NONE);
             }
             for (number, page) in numbers.iter_mut().zip(pages).filter(|(table, _)| **table != NONE) {
-                *number = self.lineage_of[self.slot(*number, page.0 % self.numbers_per_block)];
+                *number = self.lineage_of[self.slot(*number, page.0 & ((1 << self.index_bits) - 1))];
             }
             if let Some(live) = &self.live {
                 let held = numbers.iter().filter(|number| (LIVE..GONE).contains(*number));
@@ -379,8 +384,8 @@ impl Payload {
     }
 
     fn erase_bytes(&mut self, block: Block, table: u32) {
-        let first = block.0 * self.numbers_per_block;
-        for index in 0..self.numbers_per_block {
+        let first = block.0 << self.index_bits;
+        for index in 0..1 << self.index_bits {
             let slot = self.slot(table, index);
             let held = core::mem::replace(&mut self.lineage_of[slot], NONE);
             self.let_go(first + index, held);
@@ -397,7 +402,7 @@ impl Payload {
         self.bytes_now -= lineage.bytes();
         if lineage.page != page {
             lineage.older.remove(place, |page, place| {
-                if let Some(slot) = slot_of(&self.tables, self.numbers_per_block, page) {
+                if let Some(slot) = slot_of(&self.tables, self.index_bits, page) {
                     self.place_of[slot] = place;
                 }
             });
@@ -459,10 +464,9 @@ impl Payload {
 
 /// Where a page of a block that has a table stands in all tables.
 #[inline]
-fn slot_of(tables: &[u32], numbers_per_block: u32, page: u32) -> Option<usize> {
-    let (block, index) = (page / numbers_per_block, page % numbers_per_block);
-    let table = *tables.get(block as usize).filter(|table| **table != NONE)?;
-    Some(table as usize * numbers_per_block as usize + index as usize)
+fn slot_of(tables: &[u32], index_bits: u32, page: u32) -> Option<usize> {
+    let table = *tables.get((page >> index_bits) as usize).filter(|table| **table != NONE)?;
+    Some(((table as usize) << index_bits) + (page & ((1 << index_bits) - 1)) as usize)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! buffer. At the old end the part that has gone is cut off when it is half of the buffer.
 
 use super::words::Word;
+use crate::state::Preserve;
 use alloc::vec::Vec;
 
 /// Numbers in front of a version's words.
@@ -27,7 +28,7 @@ const STEP: u32 = u32::MAX;
 const STEPS: usize = 4;
 
 /// Older versions of one page of metadata.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Preserve)]
 pub(super) struct Older {
     held: Vec<u16>,
     /// The place of the buffer's begin. Places go on when a part is cut off, and around when they are used up.

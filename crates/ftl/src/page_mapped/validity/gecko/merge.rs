@@ -8,6 +8,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Kind, Nand};
 
 /// The key of a page that is the last one of its run carries this bit.
@@ -84,7 +85,7 @@ pub(super) fn read_page<N: Nand>(io: &mut MetaIo<'_, N>, run: &Run, place: usize
 }
 
 /// RAM of a merge: an input buffer a run, and an output buffer.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct MergeBuffers {
     layout: GeckoLayout,
     page_bytes: usize,

@@ -36,6 +36,7 @@ use alloc::vec::Vec;
 use buffer::Buffer;
 use merge::MergeBuffers;
 use page::{GeckoLayout, RunHeader};
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Geometry, Nand, Page, PageRead};
 use run::{Run, level_of};
 
@@ -43,7 +44,7 @@ use run::{Run, level_of};
 const LOST_PAGE: Page = Page(u32::MAX);
 
 /// How a Logarithmic Gecko is tuned.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(crate) struct Tuning {
     /// T.
     pub(crate) size_ratio: u32,
@@ -79,7 +80,7 @@ impl Tuning {
 }
 
 /// The stale pages of a drive, in flash.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct LogarithmicGecko {
     tuning: Tuning,
     pages_per_block: u32,
@@ -102,7 +103,7 @@ pub(crate) struct LogarithmicGecko {
     tally: Tally,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Preserve)]
 struct Tally {
     inserts: u64,
     erases: u64,
