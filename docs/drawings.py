@@ -27,7 +27,8 @@ CRATES = {
     "claims": [],
     "limits": [],
     "trace": [],
-    "nand": [],
+    "nand": ["state"],
+    "state": [],
     "house": [],
 }
 

@@ -20,6 +20,8 @@ mod measure;
 mod requests;
 mod result;
 mod run;
+#[cfg_attr(not(feature = "zstd"), path = "unsaved.rs")]
+mod saved;
 mod session;
 mod told;
 
@@ -31,5 +33,6 @@ pub use fit::{comes_up, does_not_fit};
 pub use footprint::{TightDrive, check_holds_trace, tight_drive};
 pub use measure::{WritePart, write_part};
 pub use result::*;
-pub use run::{Progress, Reporter, run};
+pub use run::{Progress, Reporter, run, run_saving};
+pub use saved::Saving;
 pub use session::{NOWHERE, PageState, Session};

@@ -27,6 +27,7 @@ mod readme;
 mod recovery_bound;
 mod room;
 mod run;
+mod saved;
 mod soak;
 mod stability;
 mod synchronizing;

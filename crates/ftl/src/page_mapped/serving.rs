@@ -133,7 +133,8 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn reports_stale(&self) -> bool {
-        true
+        // A tree may still read a page of the path that it has just replaced.
+        self.tree.is_none()
     }
 
     #[cfg(feature = "std")]

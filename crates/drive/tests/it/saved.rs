@@ -1,0 +1,86 @@
+//! Runs from a saved drive give what uninterrupted ones give, and files that are no such drive are refused.
+
+use phelsuma_drive::{Fill, Input, Machine, RunConfig, RunError, RunResult, Saving, run, run_saving};
+use phelsuma_ftl::PRESETS;
+
+use std::path::{Path, PathBuf};
+
+const BUILD: &str = "this build";
+
+fn file(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("phelsuma-saved-{}-{name}", std::process::id()))
+}
+
+fn config(ftl: &str) -> RunConfig {
+    let mut config = RunConfig::new(ftl, Input::Workload("zipf:0.9".parse().unwrap())).unwrap();
+    config.shape.capacity_bytes = Some(16 << 20);
+    config.shape.pages_per_block = 32;
+    config.shape.ratio = 0.5;
+    config.fill = Fill::Random;
+    config.warmup = 0.7;
+    config.passes = 0.6;
+    config.interval = Some(500);
+    config
+}
+
+/// But for the machine's times.
+fn text(mut result: RunResult) -> String {
+    result.machine = Machine::default();
+    serde_json::to_string(&result).unwrap()
+}
+
+fn saving<'a>(from: Option<&'a Path>, to: Option<&'a Path>) -> Saving<'a> {
+    Saving { build: BUILD, from, to }
+}
+
+#[test]
+fn every_preset_goes_on_from_a_file_as_if_nothing_had_happened() {
+    let path = file("every");
+    for preset in PRESETS {
+        let mut config = config(preset.name);
+        config.cut_at_end = config.composition.why_not_survivable().is_none();
+        let uninterrupted = text(run(&config, &|_| true).unwrap());
+        let saved = text(run_saving(&config, &saving(None, Some(&path)), &|_| true).unwrap());
+        assert_eq!(saved, uninterrupted, "{}: saving changes the run", preset.name);
+        let resumed = text(run_saving(&config, &saving(Some(&path), None), &|_| true).unwrap());
+        assert_eq!(resumed, uninterrupted, "{}", preset.name);
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn what_is_no_saved_drive_of_this_kind_is_refused_and_says_why() {
+    let (path, other) = (file("whole"), file("other"));
+    let config = config("geckoftl");
+    run_saving(&config, &saving(None, Some(&path)), &|_| true).unwrap();
+    let refused = |config: &RunConfig, build: &str, path: &Path| {
+        let saving = Saving { build, from: Some(path), to: None };
+        match run_saving(config, &saving, &|_| true) {
+            Err(RunError::Input(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut seed = config.clone();
+    seed.seed = 2;
+    assert!(refused(&seed, BUILD, &path).contains("seed is 1 there, and 2 here"));
+    let mut cache = config.clone();
+    cache.composition.set("mapping.cache", "64").unwrap();
+    assert!(refused(&cache, BUILD, &path).contains("mapping.cache is "));
+    assert!(refused(&config, "that build", &path).contains("another build"));
+    let whole = std::fs::read(&path).unwrap();
+    for cut in [0, 5, 11, 12, 40, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&other, &whole[..cut]).unwrap();
+        refused(&config, BUILD, &other);
+    }
+    for at in (0..whole.len()).step_by(whole.len() / 60) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        std::fs::write(&other, &damaged).unwrap();
+        refused(&config, BUILD, &other);
+    }
+    std::fs::write(&other, [whole.as_slice(), b"more"].concat()).unwrap();
+    assert!(refused(&config, BUILD, &other).contains("goes on"));
+    for path in [path, other] {
+        std::fs::remove_file(path).unwrap();
+    }
+}
