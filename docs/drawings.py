@@ -819,7 +819,7 @@ STANDS_ON: dict[str, list[tuple[str, str]]] = {
     "gecko-merges": [
         (
             "ftl/src/page_mapped/validity/gecko/mod.rs",
-            "if level_of(pages, self.tuning.size_ratio) < run.header.level {",
+            "let joins = pages == 0 || level_of(pages, self.tuning.size_ratio) >= run.header.level;",
         ),
         ("ftl/src/config/parts.rs", '["gecko.size-ratio", number(2, 64, 2)'),
         ("ftl/src/page_mapped/validity/gecko/part.rs", "erased |= view.flags(index) & ERASED != 0;"),

@@ -242,6 +242,7 @@ class FileRead:
     time_unit: str
     time_unit_guessed: bool
     columns: Optional[Dict[str, Any]] = None
+    assumed: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -23,23 +23,21 @@ pub(crate) fn read(result: &RunResult) -> Option<String> {
 
 /// The same of a trace that is not run.
 pub(crate) fn read_of(input: &InputReport) -> String {
-    let guessed = |guessed: bool| if guessed { " (guessed)" } else { "" };
     let mut parts = Vec::new();
     if input.files.len() > 1 {
         parts.push(format!("{} files", input.files.len()));
     }
-    // Files are mostly of one format.
-    for (at, file) in input.files.iter().enumerate() {
-        let same = |other: &FileRead| (other.format, other.time_unit) == (file.format, file.time_unit);
-        if !input.files.iter().take(at).any(same) {
-            parts.push(format!("{}{}", file.format, guessed(file.format_guessed)));
-            parts.push(times_of(file));
-            if let Some(columns) = &file.columns {
-                let (address, size) = (unit(columns.address_unit_bytes), unit(columns.size_unit_bytes));
-                parts.push(format!("addresses in {address}{}", guessed(columns.address_unit_guessed)));
-                parts.push(format!("sizes in {size}{}", guessed(columns.size_unit_guessed)));
-            }
+    // Files are mostly of one kind.
+    let ways: Vec<Vec<String>> = input.files.iter().map(way_of).collect();
+    let differ = ways.iter().any(|way| Some(way) != ways.first());
+    for (at, (file, way)) in input.files.iter().zip(&ways).enumerate() {
+        if ways.iter().take(at).any(|other| other == way) {
+            continue;
         }
+        let more = ways.iter().skip(at + 1).filter(|other| *other == way).count();
+        let name = if more > 0 { format!("{} and {more} more", file.file) } else { file.file.clone() };
+        let way = way.join(", ");
+        parts.push(if differ { format!("{name}: {way}") } else { way });
     }
     parts.push(format!("{} requests", count(input.requests)));
     if input.records != input.requests {
@@ -63,6 +61,22 @@ pub(crate) fn read_of(input: &InputReport) -> String {
         parts.push(format!("left out: {}", left_out.join(", ")));
     }
     format!("read: {}", parts.join(", ").replace(" requests, of ", " requests of "))
+}
+
+/// How a file was read.
+fn way_of(file: &FileRead) -> Vec<String> {
+    let guessed = |guessed: bool| if guessed { " (guessed)" } else { "" };
+    let mut parts = vec![format!("{}{}", file.format, guessed(file.format_guessed)), times_of(file)];
+    if let Some(assumed) = &file.assumed {
+        let format = file.format;
+        parts.push(format!("{assumed} (guessed: --format {format} confirms, --columns names others)"));
+    }
+    if let Some(columns) = &file.columns {
+        let (address, size) = (unit(columns.address_unit_bytes), unit(columns.size_unit_bytes));
+        parts.push(format!("addresses in {address}{}", guessed(columns.address_unit_guessed)));
+        parts.push(format!("sizes in {size}{}", guessed(columns.size_unit_guessed)));
+    }
+    parts
 }
 
 fn times_of(file: &FileRead) -> String {

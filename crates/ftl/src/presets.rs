@@ -3,7 +3,7 @@
 use crate::config::{
     Composition, Config, ConfigError, DirectoryPart, DirtyLimit, Evict, FastParts, GeckoMerge, IntegrityPart,
     LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
-    SuperblockParts, Synchronize, TIMEOUT_MS, ValidityPart,
+    SuperblockParts, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;
@@ -44,7 +44,7 @@ const LAZY: MappingPart = MappingPart::Paged {
     directory: DirectoryPart::Flat,
 };
 
-const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, write_pages: 9, record_bits: 0 };
+const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, write_pages: 9, record_bits: 0, extent_pages: 1 };
 
 const GECKO: ValidityPart = ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
 
@@ -282,7 +282,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "last++",
         about: "segments over all channels, sequential log blocks, random ones in a hot and a cold partition (LAST++)",
-        composition: log_block(LogScheme::Last(LastParts::DEFAULT)),
+        composition: log_block(LogScheme::Last(LastParts { trims: TrimPages::BySize, ..LastParts::DEFAULT })),
     },
     Preset {
         name: "ftl-mm:block",

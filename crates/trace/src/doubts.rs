@@ -2,6 +2,7 @@
 //! goes back. Each says what it doubts, and which option would settle it.
 
 use crate::format::Format;
+use crate::format::columns::ColumnSpec;
 use crate::noted::{Clock, Note, Noted, OfFile, Signs, UnitsNamed};
 use crate::report::{ColumnsRead, FileRead};
 use crate::skipped::SkipReason;
@@ -23,6 +24,9 @@ const APART_NS: u64 = 365 * 86_400 * 1_000_000_000;
 
 /// Seconds since 1970, from 2001 to 2103, where they are taken for units of 100 ns.
 const UNIX_SECONDS_AS_FILE_TIMES_NS: std::ops::Range<u64> = 100_000_000_000..420_000_000_000;
+
+/// So many devices may each have one request.
+const DEVICES_FEW: u64 = 16;
 
 const DAY_NS: u64 = 86_400 * 1_000_000_000;
 
@@ -47,6 +51,12 @@ pub(crate) fn warnings(files: &[FileRead], noted: &Noted, notes: &[(Note, u64)],
     if let (devices @ 1.., events) = noted.events.without_requests() {
         warnings.push(format!(
             "devices with other events and without a request: {devices}, events of these: {events}; --event takes another"
+        ));
+    }
+    if noted.devices() > DEVICES_FEW && noted.devices() >= noted.signs.ranges {
+        warnings.push(format!(
+            "there are as many devices as requests, {}: is the column of devices another one? --columns passes it over as `-`",
+            noted.devices()
         ));
     }
     if noted.clock.steps_back > 0 && !sorted {
@@ -132,6 +142,12 @@ fn sizes(file: &FileRead, signs: &Signs, named: UnitsNamed) -> Option<String> {
             "each address and each size is a multiple of 512, so they may be bytes and not sectors: --format replayer"
                 .to_owned(),
         ),
+        // 4096 sectors are 2 MiB.
+        Format::Tencent if signs.all_multiples_of(4096 * 512) => Some(
+            "each address and each size is a multiple of 4096, so they may be bytes and not sectors: \
+             --columns time:s,offset,size,op,device --ops read=0,write=1"
+                .to_owned(),
+        ),
         Format::DiskSim if signs.largest == 512 && signs.ranges >= 16 => Some(
             "each size is one sector of 512 B, so sizes and addresses may be pages of 4 KiB: --sector 4KiB".to_owned(),
         ),
@@ -144,23 +160,48 @@ fn sizes(file: &FileRead, signs: &Signs, named: UnitsNamed) -> Option<String> {
     }
 }
 
-/// Whether values speak against the units of columns.
+/// Whether values speak against the units of columns. What is suggested is another reading.
 fn columns_in_other_units(columns: &ColumnsRead, signs: &Signs) -> Option<String> {
     let ColumnsRead { columns: spec, address_unit_bytes, address_unit_guessed, size_unit_bytes, size_unit_guessed } =
         columns;
-    let doubt = |what: &str| Some(format!("{what}: --columns {spec} with other units settles it"));
+    let spec: ColumnSpec = spec.parse().ok()?;
+    let doubt = |what: &str, address: Option<u64>, size: Option<u64>| {
+        let unit = address.or(size).unwrap_or(1);
+        let other = spec.clone().in_units(address, size);
+        let unit = if unit == 1 { "bytes".to_owned() } else { format!("units of {unit} B") };
+        let any = "any unit may follow a colon, as in lba:4096 and size:512";
+        Some(format!("{what}: --columns {other} takes {unit}, and {any}"))
+    };
+    let guessed_as = |guessed: bool, unit: u64, bytes: u64| guessed && unit == bytes;
+    let sizes = |bytes: u64| guessed_as(*size_unit_guessed, *size_unit_bytes, bytes);
+    let addresses = |bytes: u64| guessed_as(*address_unit_guessed, *address_unit_bytes, bytes);
+    // Sizes that are all even numbers of file-system blocks may be sectors; 1, 2 and 4 are blocks of 4 KiB.
+    let small_unit = |multiples_of_8: bool| if multiples_of_8 { 512 } else { 4096 };
     if signs.ranges == 0 {
         None
-    } else if *size_unit_guessed && *size_unit_bytes == 1 && !signs.sizes_are_multiples_of(512) {
-        doubt("sizes are taken for bytes, as the heading names no unit, and are no multiples of 512")
-    } else if *address_unit_guessed && *address_unit_bytes == 1 && !signs.addresses_are_multiples_of(512) {
-        doubt("addresses are taken for bytes, as the heading names no unit, and are no multiples of 512")
+    } else if sizes(1) && !signs.sizes_are_multiples_of(512) {
+        let unit = small_unit(signs.sizes_are_multiples_of(8));
+        doubt("sizes are taken for bytes, as the heading names no unit, and are no multiples of 512", None, Some(unit))
+    } else if addresses(1) && !signs.addresses_are_multiples_of(512) {
+        let unit = small_unit(signs.addresses_are_multiples_of(8));
+        let what = "addresses are taken for bytes, as the heading names no unit, and are no multiples of 512";
+        doubt(what, Some(unit), None)
     } else if signs.ranges < TELLING_REQUESTS {
         None
-    } else if *address_unit_guessed && *address_unit_bytes == 512 && signs.addresses_are_multiples_of(512 * 512) {
-        doubt("addresses are taken for sectors, as the heading names no unit, and are multiples of 512")
+    } else if addresses(512) && signs.addresses_are_multiples_of(512 * 512) {
+        let what = "addresses are taken for sectors, as the heading names no unit, and are multiples of 512";
+        doubt(what, Some(1), None)
+    } else if sizes(512) && signs.most_sizes_are_odd() {
+        let address = (addresses(512) && signs.most_addresses_are_odd()).then_some(4096);
+        let what =
+            "sizes are taken for sectors of 512 B, as the heading names no unit, and most are no multiples of 4 KiB";
+        doubt(what, address, Some(4096))
+    } else if addresses(512) && signs.most_addresses_are_odd() && signs.sizes_are_multiples_of(4096) {
+        let what = "addresses are taken for sectors of 512 B, as the heading names no unit, and most are no multiples of \
+                    4 KiB where each size is one";
+        doubt(what, Some(4096), None)
     } else if signs.largest < 512 {
-        doubt("each request is smaller than a sector of 512 B")
+        doubt("each request is smaller than a sector of 512 B", None, Some(512))
     } else {
         None
     }

@@ -101,18 +101,22 @@ impl TraceError {
     }
 }
 
-/// A short, printable excerpt of input bytes for an error message: control characters and bytes
-/// outside ASCII escaped, at most 60 characters.
+/// A short, printable excerpt of input bytes for an error message: at most 60 characters. Control characters, quotes and
+/// bytes that are no UTF-8 are escaped.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const CHARS_MAX: usize = 60;
-    let mut text = String::new();
-    for &byte in bytes {
-        let piece = byte.escape_ascii();
-        if text.len() + piece.len() > CHARS_MAX {
-            text.push('…');
+    let (mut text, mut length) = (String::new(), 0);
+    let mut push = |piece: &str| {
+        length += piece.chars().count();
+        let fits = length <= CHARS_MAX;
+        text.push_str(if fits { piece } else { "…" });
+        fits
+    };
+    for chunk in bytes.utf8_chunks() {
+        let printed = chunk.valid().chars().all(|character| push(&character.escape_debug().to_string()));
+        if !printed || !chunk.invalid().iter().all(|byte| push(&byte.escape_ascii().to_string())) {
             break;
         }
-        text.extend(piece.map(char::from));
     }
     text
 }

@@ -155,6 +155,7 @@ impl TraceOrigin {
                     format_guessed: false,
                     time_unit: TimeUnit::Ns,
                     time_unit_guessed: false,
+                    assumed: None,
                     columns: None,
                 };
                 let name = Arc::clone(&requests.name);

@@ -20,6 +20,9 @@ const DEVICES_MAX: usize = 1 << 20;
 /// So many remarks are kept.
 const REMARKS_MAX: usize = 16;
 
+/// What file systems write in.
+const PAGE_BYTES: u64 = 4096;
+
 /// A stream of records in any format.
 pub(crate) trait Records: Send {
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError>;
@@ -194,6 +197,10 @@ pub(crate) struct Signs {
     pub(crate) largest: u64,
     /// Requests with a range.
     pub(crate) ranges: u64,
+    /// Of these, addresses that are no multiples of 4 KiB.
+    odd_addresses: u64,
+    /// And sizes.
+    odd_sizes: u64,
 }
 
 impl Signs {
@@ -205,6 +212,18 @@ impl Signs {
         self.sizes |= record.size_bytes;
         self.largest = self.largest.max(record.size_bytes);
         self.ranges += 1;
+        self.odd_addresses += u64::from(!record.offset_bytes.is_multiple_of(PAGE_BYTES));
+        self.odd_sizes += u64::from(!record.size_bytes.is_multiple_of(PAGE_BYTES));
+    }
+
+    /// Whether most addresses are no multiples of 4 KiB.
+    pub(crate) fn most_addresses_are_odd(&self) -> bool {
+        self.odd_addresses * 2 > self.ranges
+    }
+
+    /// Whether most sizes are no multiples of 4 KiB.
+    pub(crate) fn most_sizes_are_odd(&self) -> bool {
+        self.odd_sizes * 2 > self.ranges
     }
 
     /// Whether each address and each size is a multiple of `bytes`, a power of two.

@@ -452,12 +452,14 @@ impl Detected {
         let named_unit = options.time_unit.or(marked);
         let stated = columns.as_ref().and_then(Settled::time_unit).unwrap_or(format.time_unit());
         let times_guessed = guess.is_some() || columns.as_ref().is_some_and(|settled| settled.time_guessed);
+        let is_guess = named.is_none() && marked.is_none() && !format::detect::has_heading(input.whole_lines());
         let read = FileRead {
             file: input.file.to_string(),
             format,
             format_guessed: named.is_none() && marked.is_none(),
             time_unit: named_unit.or(guess).unwrap_or(stated),
             time_unit_guessed: named_unit.is_none() && times_guessed,
+            assumed: if is_guess { format.assumed(options.sector_bytes) } else { None },
             columns: columns.as_ref().and_then(Settled::read),
         };
         let records = records(input, &read, columns, event, numbering, options)?;
@@ -485,7 +487,7 @@ fn records(
         Format::Csv => text.records(format::csv::Csv::new(time, needs_header)),
         Format::Columns => {
             let settled = columns.ok_or_else(|| TraceError::file(&file, "no columns are named"))?;
-            text.lenient(Lenient::settled(AnyColumns::new(settled, time)))
+            text.lenient(Lenient::settled(AnyColumns::new(settled, time).numbered(devices())))
         }
         Format::DiskSim => text.records(FiveColumns::disksim(time, read.time_unit_guessed, sector_bytes)),
         Format::FlashSim => text.records(format::flashsim::parser(time, sector_bytes)),

@@ -18,6 +18,8 @@ pub struct FileRead {
     pub time_unit: TimeUnit,
     /// The unit was guessed from content, as the format leaves it open.
     pub time_unit_guessed: bool,
+    /// What the guess takes for granted, where nothing but the shape of lines speaks for the format.
+    pub assumed: Option<String>,
     /// How its columns were read, of format `columns`.
     pub columns: Option<ColumnsRead>,
 }

@@ -106,7 +106,7 @@ impl Case {
         overwrite(&mut drive, u64::from(logical) * 3 / 2);
 
         let mut measured: Option<Measured> = None;
-        let (mut periods, mut writes, mut flushes) = (0, 0, 0);
+        let (mut periods, mut writes, mut merged) = (0, 0, 0);
         while writes < WRITES_MAX {
             writes += overwrite(&mut drive, WRITES_PER_LOOK);
             let look = Look::at(&drive, writes);
@@ -115,16 +115,16 @@ impl Case {
                 measured.pages_sum += look.pages;
                 measured.looks += 1;
             }
-            if look.runs > 1 || look.flushes == flushes {
+            if look.merged == merged {
                 continue;
             }
-            // Only one run: this was a merge of all there are.
-            flushes = look.flushes;
+            // The oldest run is another: this was a merge of all there were when it began.
+            merged = look.merged;
             match &mut measured {
                 None => measured = Some(Measured::begin(*self, look)),
                 Some(measured) => {
                     periods += 1;
-                    measured.longest = measured.longest.max(look.pages);
+                    measured.longest = measured.longest.max(look.oldest);
                     if periods == PERIODS {
                         measured.end = look;
                         return *measured;
@@ -145,7 +145,10 @@ struct Look {
     flushes: u64,
     queries: u64,
     query_reads: u64,
-    runs: u64,
+    /// The last flush that the oldest run covers.
+    merged: u64,
+    /// Its pages.
+    oldest: u64,
     pages: u64,
     reads: u64,
     programs: u64,
@@ -155,6 +158,10 @@ impl Look {
     fn at(drive: &Drive, writes: u64) -> Self {
         let validity = drive.nand().stats().of(Purpose::Validity);
         let mut look = Self { writes, reads: validity.reads, programs: validity.programs, ..Self::default() };
+        let runs = drive.ftl().look_at_gecko().map(|gecko| gecko.runs).unwrap_or_default();
+        if let Some(oldest) = runs.last() {
+            (look.merged, look.oldest) = (oldest.flushes.1, u64::from(oldest.pages));
+        }
         for counter in drive.ftl().counters() {
             match counter.name {
                 "gecko_inserts" => look.inserts = counter.value,
@@ -162,7 +169,6 @@ impl Look {
                 "gecko_flushes" => look.flushes = counter.value,
                 "gecko_queries" => look.queries = counter.value,
                 "gecko_query_reads" => look.query_reads = counter.value,
-                "gecko_runs" => look.runs = counter.value,
                 "gecko_pages" => look.pages = counter.value,
                 // Nothing but flushes and merges may program, or the costs are not theirs alone.
                 "metadata_pages_moved" => assert_eq!(counter.value, 0),
@@ -189,7 +195,7 @@ struct Measured {
 
 impl Measured {
     fn begin(case: Case, begin: Look) -> Self {
-        Self { case, begin, end: begin, longest: begin.pages, pages_most: 0, pages_sum: 0, looks: 0 }
+        Self { case, begin, end: begin, longest: begin.oldest, pages_most: 0, pages_sum: 0, looks: 0 }
     }
 
     fn since(&self, value: fn(&Look) -> u64) -> f64 {

@@ -168,9 +168,14 @@ impl Counters {
         }
     }
 
-    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+    /// With counters of so many bytes, packed: here they take two.
+    pub(crate) fn ram(&self, counter_bytes: u64, ledger: &mut RamLedger) {
         match &self.sample {
-            None => ledger.structure("blocks.counters", self.keys.len() as u64 * 2),
+            None => {
+                let blocks = self.keys.len() as u64;
+                ledger.structure("blocks.counters", blocks * counter_bytes);
+                ledger.index("index.block_counters", blocks * (2 - counter_bytes));
+            }
             Some(sample) => sample.ram(ledger),
         }
     }

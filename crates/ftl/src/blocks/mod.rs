@@ -265,9 +265,10 @@ impl Blocks {
         self.streams[block.index()]
     }
 
-    pub(crate) fn ram(&self, ledger: &mut RamLedger) {
+    /// With counters of so many bytes, packed.
+    pub(crate) fn ram(&self, counter_bytes: u64, ledger: &mut RamLedger) {
         let blocks = u64::from(self.geometry.blocks());
-        self.counters.ram(ledger);
+        self.counters.ram(counter_bytes, ledger);
         ledger.structure("blocks.use", blocks / 4);
         ledger.structure("blocks.free_pool", blocks.div_ceil(8));
         ledger.index("index.free_pool_queue", (self.pool.bytes() + self.bytes_of_blank()) as u64);

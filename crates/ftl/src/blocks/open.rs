@@ -26,7 +26,8 @@ struct OpenBlock {
 pub(crate) enum Spread {
     /// It goes to all dies in turn.
     AllDies,
-    /// It goes to one die as long as there is room: a recovery that is cut leaves its open blocks part-filled.
+    /// Where few blocks are free, it goes to one die as long as there is room: a recovery that is cut leaves its open
+    /// blocks part-filled.
     OneDie,
 }
 
@@ -133,7 +134,11 @@ impl Blocks {
             die = *turn;
             *turn = if die + 1 == dies { 0 } else { die + 1 };
             let is_open = |die: u32| self.open.slots[base + die as usize].is_some();
-            if !is_open(die) && (self.emergency() || self.open.spread == Spread::OneDie) {
+            let is_scarce = match self.open.spread {
+                Spread::AllDies => self.emergency(),
+                Spread::OneDie => self.free() < self.critical + 2 * dies,
+            };
+            if !is_open(die) && is_scarce {
                 die = (0..dies).find(|d| is_open(*d)).unwrap_or(die);
             }
         }

@@ -1,7 +1,9 @@
 //! Whether a drive has room for the parameters.
 
 use super::parts::{CACHE_MIN, ENTRY_BYTES};
-use super::{ConfigError, LogInstances, LogParts, LogScheme, MappingPart, PageParts, ValidityPart};
+use super::{
+    ConfigError, LastParts, LogInstances, LogParts, LogScheme, MappingPart, PageParts, TrimPages, ValidityPart,
+};
 use alloc::format;
 use phelsuma_nand::Geometry;
 
@@ -28,6 +30,10 @@ impl PageParts {
     }
 }
 
+/// Logical blocks of a channel for each page of LAST++'s table of trims, and pages at the most.
+const TRIM_PAGE_BLOCKS: u32 = 512;
+const TRIM_PAGES_MOST: u32 = 8;
+
 impl LogParts {
     /// Log blocks of an FTL that has all of a drive of this shape.
     pub fn log_blocks_on(&self, geometry: &Geometry) -> u32 {
@@ -37,6 +43,18 @@ impl LogParts {
             (_, 0) => (geometry.blocks() / 32).max(4),
             (_, blocks) => blocks,
         }
+    }
+
+    /// Pages of the table of trims, of all channels together. A channel's logical blocks are counted as if all blocks
+    /// were such, so that the capacity does not depend on the request.
+    pub(crate) fn trim_pages_on(&self, geometry: &Geometry) -> u32 {
+        let of_channel = match self.scheme {
+            LogScheme::Last(LastParts { trims: TrimPages::BySize, .. }) => {
+                (geometry.blocks() / geometry.channels() / TRIM_PAGE_BLOCKS).clamp(1, TRIM_PAGES_MOST)
+            }
+            _ => 1,
+        };
+        of_channel * geometry.channels()
     }
 
     pub(super) fn check_on(&self, geometry: &Geometry, _logical_pages: u32) -> Result<(), ConfigError> {

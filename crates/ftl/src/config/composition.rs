@@ -30,7 +30,7 @@ impl OnFlash for PageParts {
 
 impl OnFlash for LogParts {
     fn structures_on_flash(&self, geometry: &Geometry) -> String {
-        self.structures(geometry.channels())
+        self.structures(geometry)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::spec::{Param, Part, Row, Stated, group, part, values, with};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use phelsuma_nand::Geometry;
 
 /// A log-block FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,6 +94,8 @@ group! {
             ["last.background", each_of(LastBackground::EACH).default_is(2)];
         idle_ms: u32 "how long the host is idle before that" ["last.idle",
             number(0, 1_000_000, 2_000).unit("milliseconds").said("it can be {least} to {most} milliseconds")];
+        trims: TrimPages "how large the table of trims is that no merge of last++ has carried out yet"
+            ["last.trims", each_of(TrimPages::EACH)];
         swaps: bool "whether last++ moves cold data to worn blocks (LAST++ section 4.9)"
             ["last.wear", words(&["none", "swap"])];
         swap_lag: u32 "by which the block of cold data must be behind the most worn free one"
@@ -108,6 +111,11 @@ values! { MergeCosts "How much room the merge-cost table has for each log block 
 values! { Switch "Whether something is." {
     On "on" "It is."
     Off "off" "It is not."
+} }
+
+values! { TrimPages "How large the table of trims of LAST++ is." {
+    One "one-page" "A page for each channel: the only size of earlier versions, whose drives have it."
+    BySize "by-size" "A page for each 512 logical blocks of a channel, and no more than eight."
 } }
 
 values! { LastBackground "What LAST++ merges while the host is idle (LAST++ section 4.5)." {
@@ -166,10 +174,14 @@ impl LogParts {
 
     /// The parts that decide what stands on flash. The scheme may change from one start to the next: the log blocks
     /// that are there are merged.
-    pub(crate) fn structures(&self, channels: u32) -> String {
+    pub(crate) fn structures(&self, geometry: &Geometry) -> String {
+        let channels = geometry.channels();
         let structures = match self.scheme {
             LogScheme::Superblock(of) => format!("superblocks({}, {}) map-blocks", of.blocks, of.most),
-            LogScheme::Last(_) => format!("segments({channels}) log-blocks map-blocks"),
+            LogScheme::Last(_) => match self.trim_pages_on(geometry) / channels {
+                1 => format!("segments({channels}) log-blocks map-blocks"),
+                pages => format!("segments({channels}) log-blocks map-blocks trims({pages})"),
+            },
             _ => "data-blocks log-blocks map-blocks".to_string(),
         };
         match self.instances {
@@ -228,7 +240,6 @@ impl LogParts {
 mod tests {
     use super::*;
     use crate::{Composition, ConfigError, Preset};
-    use phelsuma_nand::Geometry;
 
     fn set(ftl: &str, settings: &[(&str, &str)]) -> Result<Composition, ConfigError> {
         let mut composition = Preset::named(ftl).unwrap().composition;

@@ -19,7 +19,7 @@ pub(crate) use composition::OnFlash;
 pub use error::ConfigError;
 pub use log_parts::{
     FastParts, FastSequential, LastBackground, LastParts, LogInstances, LogParts, LogScheme, MergeCosts,
-    SuperblockParts, Switch,
+    SuperblockParts, Switch, TrimPages,
 };
 pub use page_parts::PageParts;
 pub use parts::{

@@ -40,6 +40,8 @@ part! { "mapping" "where each logical page is";
                 ["mapping.read-pages", number(1, 65_536, 2).label("read").shown_first()];
             write_pages: u32 "pages that mu-tree's write cache holds; with 0 each update is programmed"
                 ["mapping.write-pages", number(0, 65_536, 9).label("write").shown_first()];
+            extent_pages: u32 "pages of an extent, on average, for which mu-tree has room; with 1 it has room for any extents"
+                ["mapping.extent-pages", number(1, 128, 1).label("extent-pages")];
         }
     }
 }

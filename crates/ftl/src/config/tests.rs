@@ -169,7 +169,7 @@ fn parameters_of_mu_ftl_are_those_of_its_parts_alone() {
         ("partitions.pages", "100"),
     ];
     let parts = with("mu-ftl", &settings).unwrap();
-    assert_eq!(parts.mapping, MappingPart::MuTree { read_pages: 3, write_pages: 0, record_bits: 40 });
+    assert_eq!(parts.mapping, MappingPart::MuTree { read_pages: 3, write_pages: 0, record_bits: 40, extent_pages: 1 });
     assert_eq!(parts.validity, ValidityPart::MuTree { bitmap_cache: 0 });
     assert_eq!(parts.names()[3], "partitions(pages=100)");
     assert!(parts.survives_power_cuts());

@@ -96,7 +96,7 @@ impl<I: LogIndex> Ground<I> {
                 if let Some(spare) = spare(nand, page)
                     && (spare.kind != Kind::User
                         || spare.key != key
-                        || spare.version > ground.data.version(logical_block))
+                        || spare.version > ground.merge_version(logical_block))
                 {
                     let (page, spare) = (lane.page(page), lane.spare(&spare));
                     let line = format!("{page} of the data block of {logical_block} holds {spare:?}");
@@ -115,7 +115,7 @@ impl<I: LogIndex> Ground<I> {
             let (logical_block, offset) = ground.split(key);
             live[geometry.block_of(page).index()] += 1;
             of_logical_block[logical_block as usize] += 1;
-            let merged = ground.data.version(logical_block);
+            let merged = ground.merge_version(logical_block);
             if spare(nand, page).is_some_and(|s| s.kind != Kind::User || s.key != key || s.version <= merged) {
                 let (page, key) = (lane.page(page), lane.key(key));
                 let line = format!("{page} is no page of {key} younger than {merged}");
@@ -137,7 +137,7 @@ impl<I: LogIndex> Ground<I> {
                 let Some(read) = spare(nand, page).filter(|read| read.kind == Kind::User) else { continue };
                 let (logical_block, _) = ground.split(read.key);
                 let counts =
-                    state.keys[index as usize] == read.key && read.version > ground.data.version(logical_block);
+                    state.keys[index as usize] == read.key && read.version > ground.merge_version(logical_block);
                 let newest = ground.log.place(read.key).and_then(|place| spare(nand, place));
                 if counts && newest.is_some_and(|newest| newest.version < read.version) {
                     let (page, key) = (lane.page(page), lane.key(read.key));

@@ -9,7 +9,7 @@
 //! - **The newest version** of a page is where the table of log pages says, in the data block otherwise. Newest is by
 //!   version, never by program order.
 
-use super::data_map::DataMap;
+use super::data_map::{DataMap, MapEntry};
 use super::fetch::Fetched;
 use super::kept::Kept;
 use super::layout::LogicalLayout;
@@ -78,9 +78,9 @@ impl<I: LogIndex> Ground<I> {
             log_blocks_most: sizes.log_blocks,
             merge_blocks: sizes.merge_blocks,
             pool: Pool::new(*geometry, barriers),
-            data: DataMap::new(geometry, logical_blocks),
-            map: MapBlocks::new(geometry, logical_blocks),
-            trims: TrimTable::new(geometry, logical_blocks),
+            data: DataMap::new(geometry, logical_blocks, index.logical_blocks_most()),
+            map: MapBlocks::new(geometry, logical_blocks, sizes.trim_pages),
+            trims: TrimTable::new(geometry, sizes.trim_pages, logical_blocks),
             log: Log::new(geometry, sizes.layout, logical_blocks, index),
             tally: Tally::default(),
             bytes: Vec::new(),
@@ -121,6 +121,34 @@ impl<I: LogIndex> Ground<I> {
             }
             _ => Sought::Nowhere,
         }
+    }
+
+    /// The merge version of a logical block, or a bound that does as well ([`merge_versions`](super::merge_versions)).
+    pub(super) fn merge_version(&self, logical_block: u32) -> u64 {
+        let of_trims = || self.trims.entry(logical_block).map(|entry| entry.merged);
+        self.data.version(logical_block).or_else(of_trims).unwrap_or(self.pool.clock.version())
+    }
+
+    /// A page of a logical block in a log block is live from now on: the bound is kept, if it is not yet.
+    #[inline]
+    fn enter_version(&mut self, logical_block: u32, version: u64) {
+        if self.log.live_of(logical_block) == 1 && self.data.version(logical_block).is_none() {
+            let bound = self.trims.entry(logical_block).map_or(version - 1, |entry| entry.merged);
+            self.data.keep_version(logical_block, bound);
+        }
+    }
+
+    /// A logical block has another data block, or none, and another merge version.
+    pub(super) fn set_entry(&mut self, logical_block: u32, entry: MapEntry) {
+        self.data.set(logical_block, entry);
+        self.trims.set_merged(logical_block, entry.version);
+    }
+
+    /// The drive is mounted. The RAM that merge versions took until now, in bytes.
+    pub(super) fn end_mount(&mut self) -> u64 {
+        let Self { data, trims, log, .. } = self;
+        trims.end_mount(|logical_block| data.version(logical_block).unwrap_or(0));
+        data.end_mount(|logical_block| log.live_of(logical_block) > 0)
     }
 
     /// Nothing is written any more until the next mount: a recovery had no block for what must be on flash before
@@ -184,7 +212,10 @@ impl<I: LogIndex> Ground<I> {
     ) -> Result<Option<Time>, FtlError> {
         let (logical_block, offset) = self.split(key);
         let page = NewPage::of(Kind::User, key, self.pool.clock.next_version(), content);
-        debug_assert!(page.version > self.data.version(logical_block), "page {key} is older than the last merge");
+        debug_assert!(
+            self.data.version(logical_block).is_none_or(|merged| page.version > merged),
+            "page {key} is older than the last merge"
+        );
         debug_assert_eq!(self.pool.phase, Phase::Serving, "the host writes");
         let end = self.geometry.pages_per_block();
         let state = self.log.get_mut(slot);
@@ -196,6 +227,7 @@ impl<I: LogIndex> Ground<I> {
             Some(done) => {
                 self.log.get_mut(slot).used += 1;
                 self.log.set(key, to);
+                self.enter_version(logical_block, page.version);
                 self.trims.clear(logical_block, offset);
                 Ok(Some(done))
             }
@@ -334,13 +366,18 @@ impl<I: LogIndex> Ground<I> {
         if let Some(oldest) = self.trims.in_the_way_of(logical_block) {
             done = self.full_merge(nand, oldest, done)?;
         }
+        // As it is now: live pages may go with these.
+        let merged = self.merge_version(logical_block);
         let version = self.pool.clock.next_version();
         let log = &mut self.log;
         let trimmed =
             offsets.filter(|offset| log.remove(layout.key(logical_block, *offset)).is_some() || has_data_block);
         let trimmed: Vec<u32> = trimmed.collect();
+        if self.log.live_of(logical_block) == 0 {
+            self.data.forget_version(logical_block);
+        }
         if !trimmed.is_empty() {
-            self.trims.set(logical_block, trimmed.into_iter(), version);
+            self.trims.set(logical_block, trimmed.into_iter(), version, merged);
         }
         Ok(done)
     }
@@ -351,8 +388,11 @@ impl<I: LogIndex> Ground<I> {
         let part = self.data.part_of(logical_block);
         self.unmapped.extend(self.data.block(logical_block).map(|block| (part, block)));
         let version = self.pool.clock.next_version();
-        debug_assert!(version > self.data.version(logical_block), "merge versions only rise");
-        self.data.set(logical_block, super::data_map::MapEntry { block: None, version });
+        debug_assert!(
+            self.data.version(logical_block).is_none_or(|merged| version > merged),
+            "merge versions only rise"
+        );
+        self.set_entry(logical_block, MapEntry { block: None, version });
         self.forget_log_pages(logical_block);
         self.trims.drop(logical_block);
         part
@@ -366,6 +406,7 @@ impl<I: LogIndex> Ground<I> {
             }
             self.log.remove(self.layout.key(logical_block, offset));
         }
+        self.data.forget_version(logical_block);
         debug_assert_eq!(self.log.live_of(logical_block), 0, "pages of {logical_block} count after a merge");
         self.outdate_copies(logical_block, 0);
     }

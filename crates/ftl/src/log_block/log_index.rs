@@ -8,6 +8,7 @@ use super::log_state::LogBlock;
 use super::pool::Role;
 use super::shape::HybridSizes;
 use crate::RamLedger;
+use alloc::vec::Vec;
 use hashbrown::HashTable;
 use phelsuma_nand::state::{Load, Preserve, StateError, StateIn, StateOut};
 use phelsuma_nand::{Geometry, Page};
@@ -65,6 +66,9 @@ pub(super) trait LogIndex: Clone + Send {
         false
     }
 
+    /// Logical blocks that may have live pages in log blocks at a time, unless a recovery has found more log blocks.
+    fn logical_blocks_most(&self) -> usize;
+
     /// A recovery has found so many log blocks: there must be room for all of their pages.
     fn reserve(&mut self, log_blocks: usize) {
         let _ = log_blocks;
@@ -80,6 +84,7 @@ pub(super) trait LogIndex: Clone + Send {
 pub(super) struct HashIndex {
     /// Logical page, and where it stands.
     places: HashTable<(u32, Page)>,
+    logical_blocks_most: usize,
 }
 
 /// Logical pages of a row of so many stand beside each other in the table, since they are written, merged and forgotten
@@ -96,22 +101,29 @@ fn hash(key: u32) -> u64 {
 }
 
 impl HashIndex {
-    /// With room for the pages of all log blocks, and of one more.
+    /// With room for the pages of all log blocks, and of one more. They may be of as many logical blocks.
     pub(super) fn of(geometry: &Geometry, sizes: &HybridSizes) -> Self {
         let pages = (sizes.log_blocks as usize + 1) * geometry.pages_per_block() as usize;
-        Self { places: HashTable::with_capacity(pages) }
+        Self { places: HashTable::with_capacity(pages), logical_blocks_most: pages }
+    }
+
+    /// The same where each log block is of one logical block.
+    pub(super) fn of_owned(geometry: &Geometry, sizes: &HybridSizes) -> Self {
+        Self { logical_blocks_most: sizes.log_blocks as usize + 1, ..Self::of(geometry, sizes) }
     }
 }
 
 impl Preserve for HashIndex {
     fn put_state(&self, to: &mut dyn StateOut) -> Result<(), StateError> {
-        let Self { places } = self;
+        // The other follows from the configuration.
+        let Self { places, logical_blocks_most: _ } = self;
         places.put_state(to)?;
         places.iter().copied().collect::<Vec<_>>().put_state(to)
     }
 
     fn take_state(&mut self, from: &mut dyn StateIn) -> Result<(), StateError> {
-        let Self { places } = self;
+        // The other follows from the configuration.
+        let Self { places, logical_blocks_most: _ } = self;
         places.take_state(from)?;
         for place in Vec::<(u32, Page)>::load(from)? {
             places.insert_unique(hash(place.0), place, |(key, _)| hash(*key));
@@ -146,6 +158,10 @@ impl LogIndex for HashIndex {
 
     fn places(&self) -> impl Iterator<Item = (u32, Page)> + '_ {
         self.places.iter().copied()
+    }
+
+    fn logical_blocks_most(&self) -> usize {
+        self.logical_blocks_most
     }
 
     fn ram(&self, geometry: &Geometry, log_blocks: u32, logical_blocks: u32, ledger: &mut RamLedger) {

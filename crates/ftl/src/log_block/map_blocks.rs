@@ -35,14 +35,14 @@ pub(super) struct MapBlocks {
     trims_from: u32,
 }
 
-/// Parts of a drive of so many logical blocks: its map pages and the pages of its table of trims.
-pub(super) fn parts(geometry: &Geometry, logical_blocks: u32) -> u32 {
-    logical_blocks.div_ceil(data_map::per_page(geometry)) + trims::pages(geometry)
+/// Parts of a drive of so many logical blocks: its map pages and so many pages of its table of trims.
+pub(super) fn parts(geometry: &Geometry, logical_blocks: u32, trim_pages: u32) -> u32 {
+    logical_blocks.div_ceil(data_map::per_page(geometry)) + trim_pages
 }
 
 /// Map blocks at the most, but while one is emptied.
-pub(super) fn most(geometry: &Geometry, logical_blocks: u32) -> u32 {
-    room_for(geometry, parts(geometry, logical_blocks))
+pub(super) fn most(geometry: &Geometry, logical_blocks: u32, trim_pages: u32) -> u32 {
+    room_for(geometry, parts(geometry, logical_blocks, trim_pages))
 }
 
 /// Map blocks at the most that so many parts stand in, but while one is emptied.
@@ -51,9 +51,9 @@ pub(super) fn room_for(geometry: &Geometry, parts: u32) -> u32 {
 }
 
 impl MapBlocks {
-    pub(super) fn new(geometry: &Geometry, logical_blocks: u32) -> Self {
-        let parts = parts(geometry, logical_blocks);
-        Self { trims_from: parts - trims::pages(geometry), ..Self::of_parts(geometry, parts) }
+    pub(super) fn new(geometry: &Geometry, logical_blocks: u32, trim_pages: u32) -> Self {
+        let parts = parts(geometry, logical_blocks, trim_pages);
+        Self { trims_from: parts - trim_pages, ..Self::of_parts(geometry, parts) }
     }
 
     /// For so many parts, none of them a page of trims.

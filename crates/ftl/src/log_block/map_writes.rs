@@ -64,14 +64,16 @@ impl<I: LogIndex> Ground<I> {
                     (block, 0, ready.max(earliest))
                 }
             };
-            self.bytes.clear();
-            self.bytes.resize(self.geometry.page_bytes() as usize, 0);
+            let mut bytes = core::mem::take(&mut self.bytes);
+            bytes.clear();
+            bytes.resize(self.geometry.page_bytes() as usize, 0);
             if let Some(page) = trims_page {
-                self.trims.encode(page, &mut self.bytes);
+                self.trims.encode(page, &mut bytes);
             } else {
-                let oldest_log = self.oldest_log();
-                self.data.encode(part, oldest_log, &mut self.bytes);
+                let version = |logical_block| self.merge_version(logical_block);
+                self.data.encode(part, self.oldest_log(), version, &mut bytes);
             }
+            self.bytes = bytes;
             let content = Content::Bytes(&self.bytes);
             let page = NewPage::of(self.map.kind_of(part), part, self.pool.clock.next_version(), content);
             let to = self.geometry.page(block, next);

@@ -202,7 +202,7 @@ impl<I: LogIndex> Ground<I> {
         debug_assert!(ready.iter().all(|(logical_block, _)| self.data.part_of(*logical_block) == part));
         let entry = |(logical_block, _): &(u32, _)| MapEntry {
             block: self.data.block(*logical_block),
-            version: self.data.version(*logical_block),
+            version: self.merge_version(*logical_block),
         };
         let before: Vec<MapEntry> = ready.iter().map(entry).collect();
         let map_first = self.barriers.keeps(Barrier::OldBlocksAfterMap);
@@ -214,13 +214,13 @@ impl<I: LogIndex> Ground<I> {
         debug_assert!(before.iter().all(|entry| entry.version <= version), "merge versions only rise");
         for ((logical_block, block), before) in ready.iter().zip(&before) {
             debug_assert!(block.is_none() || *block != before.block, "{logical_block} is merged into its data block");
-            self.data.set(*logical_block, MapEntry { block: *block, version });
+            self.set_entry(*logical_block, MapEntry { block: *block, version });
         }
         let done = match self.write_part(nand, part, at) {
             Ok(done) => done,
             Err(error) => {
                 for ((logical_block, block), before) in ready.iter().zip(before) {
-                    self.data.set(*logical_block, before);
+                    self.set_entry(*logical_block, before);
                     if let Some(block) = block.filter(|block| !self.log.is_log_block(*block)) {
                         self.pool.take(block, Use::Fixed);
                     }

@@ -24,6 +24,8 @@ pub(super) struct HybridSizes {
     pub(super) log_blocks: u32,
     pub(super) layout: LogicalLayout,
     pub(super) merge_blocks: u32,
+    /// Of the table of trims.
+    pub(super) trim_pages: u32,
     pub(super) shape: Shape,
 }
 
@@ -41,7 +43,8 @@ impl HybridSizes {
         let log_blocks = config.composition.log_blocks_on(geometry);
         let merge_blocks = MERGE_BLOCKS - 1 + layout.channels();
         // As if the drive were all logical pages, so that the capacity does not depend on the request.
-        let metadata_blocks = map_blocks::most(geometry, geometry.blocks());
+        let trim_pages = config.composition.trim_pages_on(geometry);
+        let metadata_blocks = map_blocks::most(geometry, geometry.blocks(), trim_pages);
         let shape = Shape {
             logical_pages: config.logical_pages,
             reserve_blocks: merge_blocks + in_flight(geometry),
@@ -53,7 +56,7 @@ impl HybridSizes {
             metadata_programs_per_collection: geometry.pages_per_block(),
             battery_programs: 0,
         };
-        Self { logical_blocks, log_blocks, layout, merge_blocks, shape }
+        Self { logical_blocks, log_blocks, layout, merge_blocks, trim_pages, shape }
     }
 
     /// The same, or why it cannot be on a drive with so many bad blocks.
@@ -103,7 +106,7 @@ impl HybridSizes {
     /// - Where there is a useless snapshot, its pages, the spare areas of one of its blocks, and the parts of the map.
     pub(super) fn recovery_bound(&self, geometry: &Geometry, of_log_block: u64, has_snapshot: bool) -> RecoveryBound {
         let (blocks, block) = (u64::from(geometry.blocks()), u64::from(geometry.pages_per_block()));
-        let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks));
+        let parts = u64::from(map_blocks::parts(geometry, self.logical_blocks, self.trim_pages));
         let merges = u64::from(in_flight(geometry)) + 2;
         let of_log_blocks = blocks * of_log_block;
         // A program that failed costs the rest of its block.

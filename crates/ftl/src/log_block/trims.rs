@@ -1,11 +1,13 @@
 //! Trims that no merge has carried out yet: bitmaps of trimmed pages for a bounded number of logical blocks.
 //!
-//! Each entry is a logical block's bitmap and a version. The entries stand on pages among the map pages, one for each
-//! channel, and a logical block's entry is on the page of its number. On one page, small trims all over a large drive
+//! Each entry is a logical block's bitmap and a version. The entries stand on pages among the map pages, one or more for
+//! each channel, and a logical block's entry is on the page of its number. On one page, small trims all over a large drive
 //! would push each other out. A flush writes the pages that have anything new; each stands for itself. A bit is cleared
 //! when its page is written again. So a page whose bit is set is trimmed, whatever older versions of it stand in log
 //! blocks and in the data block. For a recovery a version orders the entry among the log blocks' pages. A merge carries
 //! an entry out and drops it. Then the merge version is not lower than the entry's, and the entry on flash is void.
+//! Until then it must stay lower than that of the entry's first trim, so the entry keeps it
+//! ([`merge_versions`](super::merge_versions)).
 //! When an entry finds no room on its page, the logical block of the oldest entry there is merged.
 
 use crate::RamLedger;
@@ -25,6 +27,8 @@ pub(super) struct TrimEntry {
     pub(super) logical_block: u32,
     /// Pages in log blocks whose bit is set are trimmed if they have this version or a lower one.
     pub(super) version: u64,
+    /// The logical block's merge version, or a bound that does as well. The entry on flash does not have it.
+    pub(super) merged: u64,
     bits: Vec<u8>,
 }
 
@@ -47,8 +51,9 @@ pub(super) struct TrimTable {
 }
 
 impl TrimTable {
-    pub(super) fn new(geometry: &Geometry, logical_blocks: u32) -> Self {
-        let (pages, per_page) = (pages(geometry) as usize, entries(geometry) as usize);
+    /// On so many pages.
+    pub(super) fn new(geometry: &Geometry, pages: u32, logical_blocks: u32) -> Self {
+        let (pages, per_page) = (pages as usize, entries(geometry) as usize);
         Self {
             entries: vec![None; pages * per_page],
             has: vec![0; (logical_blocks as usize).div_ceil(8)],
@@ -100,8 +105,8 @@ impl TrimTable {
         around.iter().flatten().min_by_key(|entry| entry.version).map(|entry| entry.logical_block)
     }
 
-    /// Pages of a logical block are trimmed as of `version`.
-    pub(super) fn set(&mut self, logical_block: u32, offsets: impl Iterator<Item = u32>, version: u64) {
+    /// Pages of a logical block are trimmed as of `version`. It was `merged` before.
+    pub(super) fn set(&mut self, logical_block: u32, offsets: impl Iterator<Item = u32>, version: u64, merged: u64) {
         let (page, around) = (self.page_of(logical_block), self.around(logical_block));
         let around = &mut self.entries[around];
         let known = around.iter().position(|e| e.as_ref().is_some_and(|e| e.logical_block == logical_block));
@@ -109,7 +114,7 @@ impl TrimTable {
             debug_assert!(false, "no room for a trim");
             return;
         };
-        let new = TrimEntry { logical_block, version, bits: vec![0; self.bitmap_bytes] };
+        let new = TrimEntry { logical_block, version, merged, bits: vec![0; self.bitmap_bytes] };
         let entry = around[slot].get_or_insert(new);
         debug_assert!(entry.version <= version, "a trim of {logical_block} is older than the one before");
         entry.version = version;
@@ -118,6 +123,20 @@ impl TrimTable {
         }
         self.has[logical_block as usize / 8] |= 1 << (logical_block % 8);
         self.pending[page] = true;
+    }
+
+    /// The merge version of a logical block that may have an entry is another one.
+    pub(super) fn set_merged(&mut self, logical_block: u32, merged: u64) {
+        if self.has(logical_block) {
+            let around = self.around(logical_block);
+            let entries = self.entries[around].iter_mut().flatten();
+            entries.filter(|entry| entry.logical_block == logical_block).for_each(|entry| entry.merged = merged);
+        }
+    }
+
+    /// The drive is mounted: the merge versions of all that have an entry.
+    pub(super) fn end_mount(&mut self, merged: impl Fn(u32) -> u64) {
+        self.entries.iter_mut().flatten().for_each(|entry| entry.merged = merged(entry.logical_block));
     }
 
     /// A page has been written again.
@@ -194,23 +213,18 @@ impl TrimTable {
             let own = self.page_of(logical_block);
             let around = self.on_page(own);
             let Some(slot) = self.entries[around].iter_mut().find(|entry| entry.is_none()) else { continue };
-            *slot = Some(TrimEntry { logical_block, version, bits: b[10..].to_vec() });
+            *slot = Some(TrimEntry { logical_block, version, merged: 0, bits: b[10..].to_vec() });
             self.has[logical_block as usize / 8] |= 1 << (logical_block % 8);
             self.pending[own] |= own != page;
         }
     }
 
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
-        let packed = self.entries.len() * (HEAD_BYTES + self.bitmap_bytes);
+        let packed = self.entries.len() * (HEAD_BYTES + size_of::<[u8; 6]>() + self.bitmap_bytes);
         ledger.structure("trims.table", packed as u64);
         let held = self.entries.capacity() * size_of::<Option<TrimEntry>>();
         ledger.index("index.trims", (held + self.has.capacity() + self.pending.capacity()) as u64);
     }
-}
-
-/// Pages that the entries stand on.
-pub(super) fn pages(geometry: &Geometry) -> u32 {
-    geometry.channels()
 }
 
 fn bitmap_bytes(geometry: &Geometry) -> usize {
@@ -229,15 +243,15 @@ mod tests {
     #[test]
     fn a_page_says_what_the_table_says() {
         let geometry = Geometry::new(512, 32, 64, 1, 1).unwrap();
-        let mut table = TrimTable::new(&geometry, 40);
-        table.set(3, [0, 31].into_iter(), 7);
-        table.set(39, 5..9, 1 << 40);
+        let mut table = TrimTable::new(&geometry, 1, 40);
+        table.set(3, [0, 31].into_iter(), 7, 0);
+        table.set(39, 5..9, 1 << 40, 0);
         table.clear(39, 6);
         assert_eq!(table.pending().collect::<Vec<_>>(), [0]);
         assert!(table.is_trimmed(39, 5) && !table.is_trimmed(39, 6) && !table.is_trimmed(4, 0));
         let mut page = vec![0; 512];
         table.encode(0, &mut page);
-        let mut again = TrimTable::new(&geometry, 40);
+        let mut again = TrimTable::new(&geometry, 1, 40);
         again.restore(0, &page, |_, _| false);
         for (logical_block, offset) in (0..40).flat_map(|lb| (0..32).map(move |o| (lb, o))) {
             assert_eq!(again.is_trimmed(logical_block, offset), table.is_trimmed(logical_block, offset));
@@ -251,10 +265,10 @@ mod tests {
     #[test]
     fn a_full_table_names_the_logical_block_to_merge() {
         let geometry = Geometry::new(512, 32, 64, 1, 1).unwrap();
-        let mut table = TrimTable::new(&geometry, 1000);
+        let mut table = TrimTable::new(&geometry, 1, 1000);
         let room = entries(&geometry);
         assert_eq!(room, 512 / 14);
-        (0..room).for_each(|lb| table.set(lb, 0..1, u64::from(100 - lb)));
+        (0..room).for_each(|lb| table.set(lb, 0..1, u64::from(100 - lb), 0));
         assert_eq!(table.in_the_way_of(0), None);
         assert_eq!(table.in_the_way_of(room), Some(room - 1));
         table.drop(room - 1);
@@ -265,7 +279,7 @@ mod tests {
     #[test]
     fn any_bytes_are_taken_without_panic() {
         let geometry = Geometry::new(512, 32, 64, 1, 1).unwrap();
-        let mut table = TrimTable::new(&geometry, 40);
+        let mut table = TrimTable::new(&geometry, 1, 40);
         for byte in 0..=255 {
             table.restore(0, &[byte; 512], |_, _| false);
             table.restore(0, &[byte; 3], |_, _| false);
@@ -274,15 +288,15 @@ mod tests {
     #[test]
     fn each_channel_has_a_page_and_only_those_with_news_are_pending() {
         let geometry = Geometry::new(512, 32, 64, 4, 1).unwrap();
-        let mut table = TrimTable::new(&geometry, 1000);
+        let mut table = TrimTable::new(&geometry, 4, 1000);
         let room = entries(&geometry);
         // A page is full, the others are not.
-        (0..room).for_each(|n| table.set(4 * n + 1, 0..1, u64::from(n) + 1));
+        (0..room).for_each(|n| table.set(4 * n + 1, 0..1, u64::from(n) + 1, 0));
         assert_eq!(table.in_the_way_of(4 * room + 1), Some(1));
         assert_eq!((table.in_the_way_of(0), table.in_the_way_of(2)), (None, None));
-        table.set(2, 3..4, 500);
+        table.set(2, 3..4, 500, 0);
         assert_eq!(table.pending().collect::<Vec<_>>(), [1, 2]);
-        let mut again = TrimTable::new(&geometry, 1000);
+        let mut again = TrimTable::new(&geometry, 4, 1000);
         for page in [1, 2] {
             let mut bytes = vec![0; 512];
             table.encode(page, &mut bytes);
@@ -296,11 +310,11 @@ mod tests {
     #[test]
     fn what_an_earlier_version_has_on_one_page_is_taken_to_where_it_belongs() {
         let one = Geometry::new(512, 32, 64, 1, 1).unwrap();
-        let mut before = TrimTable::new(&one, 1000);
-        [4, 5, 6].into_iter().for_each(|logical_block| before.set(logical_block, 1..2, 9));
+        let mut before = TrimTable::new(&one, 1, 1000);
+        [4, 5, 6].into_iter().for_each(|logical_block| before.set(logical_block, 1..2, 9, 0));
         let mut bytes = vec![0; 512];
         before.encode(0, &mut bytes);
-        let mut table = TrimTable::new(&Geometry::new(512, 32, 64, 4, 1).unwrap(), 1000);
+        let mut table = TrimTable::new(&Geometry::new(512, 32, 64, 4, 1).unwrap(), 4, 1000);
         table.restore(0, &bytes, |_, _| false);
         assert!([4, 5, 6].into_iter().all(|logical_block| table.is_trimmed(logical_block, 1)));
         assert_eq!(table.pending().collect::<Vec<_>>(), [1, 2]);

@@ -36,6 +36,11 @@ impl Steps {
         self.began = self.now;
     }
 
+    /// When the step began: so early its reads can.
+    pub(crate) fn began(&self) -> Time {
+        self.began
+    }
+
     pub(crate) fn read_spare<N: Nand>(&mut self, nand: &mut N, page: Page) -> SpareRead {
         self.step.spare_reads += 1;
         let (read, done) = nand.read_spare(page, Op::new(self.began, Purpose::Recovery));

@@ -85,8 +85,8 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Whether enough blocks are left for the live pages. Where too many have gone bad, collection would move full
-    /// blocks in circles and wear out the rest.
+    /// Whether enough blocks are left for the live pages. Where too many have gone bad, or a tree has outgrown its room,
+    /// collection would move full blocks in circles and wear out the rest.
     fn can_gain(&self, victim: Block) -> bool {
         // Where pages are given up, each collection costs a page of the log.
         let costs = u32::from(self.durability.points_back() && self.mapping.is_damaged());
@@ -95,7 +95,8 @@ impl PageMapped {
         if full(victim) && self.blocks.counters.least_by_scan().is_none_or(full) {
             return false;
         }
-        if self.blocks.bad() == 0 {
+        let may_outgrow = self.tree.as_ref().is_some_and(|shared| shared.may_outgrow);
+        if self.blocks.bad() == 0 && !may_outgrow {
             return true;
         }
         let geometry = self.blocks.geometry();
@@ -108,7 +109,7 @@ impl PageMapped {
             true => u64::from(self.shape.metadata_blocks) + u64::from(self.shape.unidentified_blocks),
             false => 0,
         };
-        usable >= u64::from(self.shape.logical_pages)
+        (usable >= u64::from(self.shape.logical_pages) && !may_outgrow)
             || self.blocks.counters.live_total() <= usable + set_aside * u64::from(geometry.pages_per_block())
     }
 

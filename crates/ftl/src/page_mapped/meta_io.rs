@@ -21,6 +21,8 @@ pub(crate) struct MetaIo<'a, N: Nand> {
     purpose: Purpose,
     now: Time,
     done: Time,
+    /// Whether what follows waits for a page that is read.
+    waits: bool,
     /// The tree of the composition, if it has one.
     tree: Option<&'a mut MuTree>,
 }
@@ -34,7 +36,13 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         purpose: Purpose,
         at: Time,
     ) -> Self {
-        Self { nand, blocks, durability, stream, purpose, now: at, done: at, tree: None }
+        Self { nand, blocks, durability, stream, purpose, now: at, done: at, waits: true, tree: None }
+    }
+
+    /// Reads alone, of which none waits for another: which pages are read is decided before.
+    pub(crate) fn side_by_side(mut self) -> Self {
+        self.waits = false;
+        self
     }
 
     /// Lends the tree as well.
@@ -99,7 +107,9 @@ impl<'a, N: Nand> MetaIo<'a, N> {
             mounting.counts.reads += 1;
         }
         let (read, ready) = self.nand.read(page, Op::new(self.now, self.purpose));
-        self.now = self.now.max(ready);
+        if self.waits {
+            self.now = self.now.max(ready);
+        }
         self.done = self.done.max(ready);
         read
     }
@@ -142,6 +152,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     }
 
     fn append_page(&mut self, page: &NewPage<'_>) -> Result<Page, FtlError> {
+        debug_assert!(self.waits, "a page is programmed before what it is made of is read");
         debug_assert!(self.blocks.is_metadata(self.stream), "metadata go to a stream of the host's");
         let (to, safe) = self.blocks.append(self.nand, self.durability, self.stream, page, self.purpose, self.now)?;
         if let Some(mounting) = self.durability.mounting() {

@@ -156,7 +156,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.validity.ram(&mut ledger);
         self.victim.enter(&mut ledger);
         self.placement.enter(&mut ledger);
-        self.blocks.ram(&mut ledger);
+        // µ-FTL section 4.3.2 has a byte a block: that a block may be collected says its use.
+        let counter_bytes = if self.tree.is_some() && self.blocks.geometry().pages_per_block() < 256 { 1 } else { 2 };
+        self.blocks.ram(counter_bytes, &mut ledger);
         self.durability.ram(&mut ledger);
         self.ram_of_tree(&mut ledger);
         self.collecting.ram(self.blocks.geometry().page_bytes().into(), &mut ledger);

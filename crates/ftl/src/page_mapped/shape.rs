@@ -28,9 +28,10 @@ const BATTERY_FAILURES: u32 = 4;
 fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -> Needs {
     match config.composition.mapping {
         MappingPart::RamTable => RamMapping::needs(geometry, logical_pages),
-        MappingPart::MuTree { write_pages, record_bits, .. } => {
+        MappingPart::MuTree { write_pages, record_bits, extent_pages, .. } => {
+            let counted_on = (write_pages, extent_pages);
             let layout = MuMapping::layout(geometry, record_bits);
-            layout.map_or(Needs::default(), |layout| MuMapping::needs(geometry, layout, logical_pages, write_pages))
+            layout.map_or(Needs::default(), |layout| MuMapping::needs(geometry, layout, logical_pages, counted_on))
         }
         MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory, .. } => {
             let entries = PagedMapping::cache_entries_of(logical_pages, asked);
@@ -84,6 +85,11 @@ pub(super) fn layout_of_tree(geometry: &Geometry, config: &PageConfig) -> Result
         MappingPart::MuTree { record_bits, .. } => MuMapping::layout(geometry, record_bits),
         _ => Err(FtlError::Unsupported("there is no µ-Tree")),
     }
+}
+
+/// Whether its µ-Tree may come to take more than its room.
+pub(super) fn tree_may_outgrow(config: &PageConfig) -> bool {
+    matches!(config.composition.mapping, MappingPart::MuTree { extent_pages: 2.., .. })
 }
 
 fn write_pages_of_tree(config: &PageConfig) -> u32 {
@@ -159,6 +165,12 @@ fn battery_blocks(geometry: &Geometry, config: &PageConfig, needs: &Needs) -> u3
 ///   versions.
 /// - Last pages are copied, and metadata are written anew.
 pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result<RecoveryBound, FtlError> {
+    let mut config = config.clone();
+    if let MappingPart::MuTree { extent_pages, .. } = &mut config.composition.mapping {
+        // A tree that has outgrown its room is read and written anew as well.
+        *extent_pages = 1;
+    }
+    let config = &config;
     let live = mapping_needs(geometry, config, config.logical_pages).and(validity_needs(geometry, config, 0, None)?);
     let live = live.live_pages + u64::from(ANCHOR_BLOCKS);
     let blocks = u64::from(geometry.blocks());

@@ -11,10 +11,12 @@ pub(super) struct SharedTree {
     pub(super) tree: MuTree,
     /// Blocks without a live page that wait for a pending trim.
     pub(super) died: Vec<Block>,
+    /// It may come to take more than its room.
+    pub(super) may_outgrow: bool,
 }
 
 impl SharedTree {
-    pub(super) fn new(tree: MuTree) -> Self {
-        Self { tree, died: Vec::new() }
+    pub(super) fn new(tree: MuTree, may_outgrow: bool) -> Self {
+        Self { tree, died: Vec::new(), may_outgrow }
     }
 }

@@ -4,7 +4,7 @@
 use super::mapping::Mapping;
 use super::meta_io::MetaIo;
 use super::parts::{PageConfig, PageMapped, mapping_io};
-use super::shape::layout_of_tree;
+use super::shape::{layout_of_tree, tree_may_outgrow};
 use super::shared_tree::SharedTree;
 use crate::blocks::BlockUse;
 use crate::config::MappingPart;
@@ -19,7 +19,8 @@ pub(super) fn tree_of(geometry: &Geometry, config: &PageConfig) -> Result<Option
     match config.composition.mapping {
         MappingPart::MuTree { read_pages, write_pages, .. } => {
             let layout = layout_of_tree(geometry, config)?;
-            Ok(Some(SharedTree::new(MuTree::on(layout, read_pages as usize, write_pages as usize))))
+            let tree = MuTree::on(layout, read_pages as usize, write_pages as usize);
+            Ok(Some(SharedTree::new(tree, tree_may_outgrow(config))))
         }
         _ => Ok(None),
     }

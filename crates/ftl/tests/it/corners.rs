@@ -98,7 +98,7 @@ fn with_every_repair_nothing_goes_wrong() {
 /// Hot pages under one translation page, and now and then one under another: each block of translation pages comes to
 /// hold a cold one that stays live for long, and is never wholly stale.
 fn pin_blocks(prepare: Prepare<'_>) -> (Result<(), FtlError>, u64) {
-    let geometry = small(32, 512, 1, 1);
+    let geometry = small(32, 768, 1, 1);
     let composition = geckoftl(&[("mapping.cache", "16")]);
     let logical_pages = most_pages_of(composition, geometry);
     let mut host = drive(composition, geometry, logical_pages, prepare);
@@ -108,7 +108,7 @@ fn pin_blocks(prepare: Prepare<'_>) -> (Result<(), FtlError>, u64) {
     }
     let mut result = Ok(());
     let mut cold = 0;
-    for n in 0..scaled(120_000, 600_000) {
+    for n in 0..scaled(160_000, 600_000) {
         let page = if n % 96 == 0 {
             cold = (cold + per_translation_page) % logical_pages;
             cold

@@ -19,7 +19,8 @@ struct Storm {
     seed: u64,
 }
 
-/// Runs on until the power fails; an error while it is on is a failure. How many blocks were collected for their wear.
+/// Runs on until the power fails; an error while it is on is a failure. How often what the preset is tried for was
+/// there when the power failed: collections for wear, and merges of Logarithmic Gecko under way.
 fn storm(s: &Storm) -> u64 {
     let logical = (f64::from(most_pages(s.preset, s.geometry)) * s.share) as u32;
     let what = format!("{} on {:?}, {logical} logical pages, seed {}", s.preset, s.geometry, s.seed);
@@ -27,7 +28,12 @@ fn storm(s: &Storm) -> u64 {
     let mut host = Host::new(chips(s.geometry), config(s.preset, logical), s.seed);
     host.plug.overlap = s.overlap;
     host.overwrite().unwrap();
-    let (mut cuts, mut levelled) = (0, 0);
+    let (mut cuts, mut seen) = (0, 0);
+    let looked_at = match () {
+        () if s.preset.ends_with("+wear") => Some("wear_collections"),
+        () if s.preset.contains("+runs") => Some("gecko_merging"),
+        () => None,
+    };
     // Levelling has something to do where some pages stay.
     let reached = if s.preset.ends_with("+wear") { logical / 2 } else { logical };
     let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -44,10 +50,14 @@ fn storm(s: &Storm) -> u64 {
                     assert!(host.plug.cut_at().is_some(), "recovery fails with the power on: {error}");
                 }
             }
+            let is_merging = |host: &Host| looked_at == Some("gecko_merging") && host.counter("gecko_merging") > 0;
+            if host.plug.cut_at().is_none() && is_merging(&host) && below(&mut rng, 4) == 0 {
+                host.plug.arm(below(&mut rng, 12));
+            }
             if host.plug.cut_at().is_some() {
                 cuts += 1;
-                if s.preset.ends_with("+wear") && host.ftl.is_some() {
-                    levelled += host.counter("wear_collections");
+                if let Some(counter) = looked_at.filter(|_| host.ftl.is_some()) {
+                    seen += host.counter(counter);
                 }
                 host.power_back();
             } else if cuts == 0 {
@@ -69,7 +79,7 @@ fn storm(s: &Storm) -> u64 {
         eprintln!("after {cuts} cuts: {what}");
         std::panic::resume_unwind(panic);
     }
-    levelled
+    seen
 }
 
 fn storms(geometry: Geometry, share: f64, overlap: bool) {
@@ -109,6 +119,28 @@ fn drives_that_level_wear_survive_a_storm_of_cuts() {
                 assert!(levelled > 10 || operations_max < 2_000, "{preset}: {levelled} blocks levelled");
             }
         }
+    }
+}
+
+#[test]
+fn merges_in_slices_survive_a_storm_of_cuts() {
+    for preset in ["geckoftl+runs", "geckoftl+two-way+runs"] {
+        let mut seen = 0;
+        for (geometry, share) in [(small(32, 240, 1, 1), 0.8), (small(16, 480, 2, 2), 1.0)] {
+            // The first cuts come before any merge is done: what is left to merge grows.
+            for (operations_max, cuts, seed) in [(30, 100, 12), (3000, 80, 13)] {
+                seen += storm(&Storm {
+                    preset,
+                    geometry,
+                    share,
+                    cuts: scaled(cuts, 10 * cuts),
+                    operations_max,
+                    overlap: true,
+                    seed,
+                });
+            }
+        }
+        assert!(seen >= 60, "{preset}: the power fails during {seen} merges");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The integrity methods of DFTL (LAST++ section 5.3): how many translation pages each writes, computed here, and what
 //! a recovery from translation pages alone brings back.
 
-use crate::common::{Host, Plug, chips, config, plugged, small};
+use crate::common::{Host, Plug, chips, config, most_pages, plugged, small};
 use phelsuma_ftl::{Config, Ftl, Hint, HostData, HostPage, RecoveryReport, Step, WriteRequest, format, recover};
 use phelsuma_nand::{Block, Content, Kind, LogicalPage, Nand, Op, Purpose, SpareRead, Time};
 
@@ -125,6 +125,36 @@ fn each_method_writes_as_many_translation_pages_as_it_says() {
         drive.flush();
         assert_eq!((drive.translation_pages_written(), drive.counter("flushed_for_host_flushes")), (3, 3), "{ftl}");
     }
+}
+
+/// The reserve is for what REQ flushes at once: not for every translation page of the drive.
+#[test]
+fn a_request_over_every_translation_page_needs_no_reserve_for_all_of_them() {
+    let geometry = small(16, 512, 1, 1);
+    // A cache for all entries: none of them goes before it is flushed.
+    let all_cached = |ftl: &str| {
+        let pages = most_pages(ftl, geometry) * 9 / 10;
+        let mut config = config(ftl, pages);
+        config.composition.set("mapping.cache", &pages.to_string()).unwrap();
+        Host::new(chips(geometry), config, 1)
+    };
+    let reserve = |ftl: &str| all_cached(ftl).ftl.unwrap().shape().reserve_blocks;
+    // Sixteen translation pages are a block.
+    assert!(reserve("dftl-req") <= reserve("dftl-page") + 2);
+    let mut host = all_cached("dftl-req");
+    let pages = host.logical_pages();
+    let parts = u64::from(pages.div_ceil(ENTRIES));
+    assert!(parts > 2 * 16, "{parts} translation pages");
+    for round in 1..4 {
+        host.write(0, pages, false).unwrap();
+        // Where a request is cut, a translation page is flushed with its first entries and with the rest. From the second
+        // round on collections flush most of them.
+        let flushed = host.counter("flushed_after_host_writes");
+        assert!((parts..=round * (parts + parts / 4)).contains(&flushed), "{flushed} of {parts}");
+    }
+    host.check();
+    host.restart(|_| ()).unwrap();
+    host.compare_all();
 }
 
 #[test]

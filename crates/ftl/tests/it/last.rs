@@ -1,7 +1,7 @@
 //! LAST++, made by hand on blocks of four pages over four channels, as the paper's figures have them.
 
 use crate::common::{Host, chips, config, parts_of, plugged, small};
-use phelsuma_ftl::{Config, FtlError, Step, format};
+use phelsuma_ftl::{Config, FtlError, Step, format, recover};
 use phelsuma_nand::{Purpose, Time};
 
 /// Pages of a segment.
@@ -118,6 +118,66 @@ fn the_victims_of_figure_10_are_merged_together() {
         (0..15).for_each(|n| host.write(page(21 + n % 3, n / 5), 1, true).unwrap());
     });
     assert_eq!(degrees, [0; 3]);
+}
+
+/// Forty segments, whose logical blocks are named by four map pages of fifty.
+fn of_four_map_pages() -> Host {
+    let mut config = config("last++", 40 * SEGMENT);
+    for (name, value) in [("last.threshold", "4"), ("last.summary", "off"), ("last.background", "none")] {
+        config.composition.set(name, value).unwrap();
+    }
+    let mut host = Host::new(chips(small(4, 400, 4, 1)), config, 1);
+    (0..40).for_each(|segment| host.write(segment * SEGMENT, SEGMENT, true).unwrap());
+    host
+}
+
+/// Logical blocks of all channels: named by one map page, and by four.
+const NAMED_BY_ONE: [u32; 4] = [0, 1, 2, 3];
+const NAMED_BY_FOUR: [u32; 4] = [0, 53, 102, 151];
+
+#[test]
+fn logical_blocks_of_different_map_pages_are_merged_side_by_side() {
+    let took = |merged: [u32; 4]| {
+        let mut host = of_four_map_pages();
+        // The first log block of each channel has all of one of them, the others a page of each of four.
+        (0..16).for_each(|n| host.write(page(merged[n % 4], n as u32 / 4), 1, true).unwrap());
+        (0..32).for_each(|n| host.write(page(8 + n, 1), 1, true).unwrap());
+        let before = host.at;
+        let degrees = ["log_blocks_fully_merged", "full_merges", "map_collections"];
+        let (degrees, costs) = cost(&mut host, degrees, |host| host.write(page(45, 3), 1, true).unwrap());
+        assert_eq!((degrees[..2].to_vec(), costs[0]), (vec![4, 4], 16), "{merged:?}");
+        (host.at.0 - before.0, costs[2], *host.plug.sim().timing())
+    };
+    let ((one, map_page, timing), (four, map_pages, _)) = (took(NAMED_BY_ONE), took(NAMED_BY_FOUR));
+    assert_eq!((map_page, map_pages), (1, 4));
+    // A map block has room for four: one more is erased. One after the other each logical block would take another four
+    // reads and programs.
+    let more = 3 * (timing.program_ns + timing.read_ns) + timing.erase_ns;
+    assert!(four <= one + more, "{one} and {four} ns");
+}
+
+#[test]
+fn a_recovery_merges_logical_blocks_of_different_map_pages_side_by_side() {
+    let mended = |written: [u32; 4]| {
+        let mut host = of_four_map_pages();
+        // These may have been in flight.
+        (0..4).for_each(|n| host.write(page(written[n], n as u32), 1, true).unwrap());
+        host.plug.pull(host.at);
+        host.power_back();
+        let (ftl, report) = recover(&mut host.plug, &host.config, Time::ZERO).unwrap();
+        host.ftl = Some(ftl);
+        host.at = report.done;
+        host.compare_all();
+        host.check();
+        let step = *report.steps.iter().find(|step| step.name.starts_with("write anew")).unwrap();
+        (step.programs, step.nanos, *host.plug.sim().timing())
+    };
+    let ((one, side_by_side, timing), (four, of_four, _)) = (mended(NAMED_BY_ONE), mended(NAMED_BY_FOUR));
+    assert!(four >= 16 + 4 && one >= 16, "{one} and {four} programs");
+    let more = 3 * (timing.program_ns + timing.read_ns) + timing.erase_ns;
+    assert!(of_four <= side_by_side + more, "{side_by_side} and {of_four} ns");
+    // One after the other they take three times as long.
+    assert!(of_four < four * timing.program_ns * 2 / 3, "{four} programs, {of_four} ns");
 }
 
 #[test]
@@ -394,6 +454,18 @@ fn figure_11_a_hot_partition_at_its_largest_gives_up_what_is_not_dead() {
 }
 
 #[test]
+fn figure_11_a_hot_partition_at_its_largest_gives_up_nothing_where_the_cold_one_is_cheaper() {
+    for write in [4 * 31, 0] {
+        let mut host = two_hot_log_blocks();
+        // As many valid pages as above, but each log block has all pages of a logical block.
+        (0..40).for_each(|n| host.write(4 * (n / 4 + 8) + n % 4, 1, true).unwrap());
+        assert_eq!(host.counter("last_hot_log_blocks"), 2);
+        let (counts, [copies, ..]) = cost(&mut host, FIGURE_11, |host| host.write(write, 1, true).unwrap());
+        assert_eq!((counts, copies), ([0, 1, 1], 4), "page {write}");
+    }
+}
+
+#[test]
 fn a_page_that_the_merge_for_it_evicts_begins_in_the_cold_partition_again() {
     let mut host = two_hot_log_blocks();
     (0..40).for_each(|n| host.write(4 * (n % 20 + 8) + 1 + n / 20, 1, true).unwrap());
@@ -433,14 +505,12 @@ fn conservative_background_merges_take_log_block_d_of_figure_14_and_then_none() 
     let counters = ["last_background_merges", "associated_logical_blocks", "full_merges"];
     for (background, degree) in [("conservative", 3), ("aggressive", 2)] {
         let mut host = figure_14(background);
-        let (counts, _) = cost(&mut host, counters, |host| {
-            let at = host.at;
-            let Step::Did(done) = host.ftl.as_mut().unwrap().background_step(&mut host.plug, at).unwrap() else {
-                panic!("there is something to merge");
-            };
-            host.at = done;
-        });
-        assert_eq!(counts, [1, degree, degree], "{background}");
+        // A logical block with each step: the log block is given back with its last.
+        for step in 1..=degree {
+            let merged = u64::from(step == degree);
+            let (counts, [copies, ..]) = cost(&mut host, counters, merge_a_step);
+            assert_eq!((counts, copies), ([merged, merged * degree, 1], 4), "{background}, step {step}");
+        }
     }
     let mut host = figure_14("conservative");
     let mut at = host.at;
@@ -449,6 +519,73 @@ fn conservative_background_merges_take_log_block_d_of_figure_14_and_then_none() 
     }
     host.at = at;
     assert_eq!(host.counter("last_background_merges"), 1);
+}
+
+/// A step of the background merges that are due.
+fn merge_a_step(host: &mut Host) {
+    let at = host.at;
+    let Step::Did(done) = host.ftl.as_mut().unwrap().background_step(&mut host.plug, at).unwrap() else {
+        panic!("there is something to merge");
+    };
+    host.at = done;
+}
+
+#[test]
+fn a_request_that_ends_the_idle_time_waits_for_one_logical_block() {
+    let steps = |host: &mut Host| -> Vec<u64> {
+        let merged = host.counter("last_background_merges");
+        let mut took = Vec::new();
+        while host.counter("last_background_merges") == merged {
+            let before = host.at;
+            merge_a_step(host);
+            took.push(host.at.0 - before.0);
+        }
+        took
+    };
+    let timing = *figure_14("none").plug.sim().timing();
+    // A block for its four pages is erased, and one for the map page.
+    let one = 2 * timing.erase_ns + 4 * (timing.read_ns + timing.program_ns) + timing.program_ns;
+    let took = steps(&mut figure_14("conservative"));
+    assert_eq!(took.len(), 3);
+    assert!(took.iter().all(|step| *step <= one), "{took:?}, and {one} ns for one");
+    // On four channels those of a segment, side by side: the first victim is associated with two.
+    let mut host = filled(&[("last.background", "aggressive"), ("last.idle", "5")]);
+    figure_10(&mut host);
+    let took = steps(&mut host);
+    assert_eq!(took.len(), 1);
+    assert!(took[0] <= one + 2 * (timing.read_ns + timing.program_ns), "{took:?}, and {one} ns for one");
+}
+
+#[test]
+fn what_idle_time_has_begun_goes_on_in_the_next_or_is_taken_by_the_host_or_the_power() {
+    // The next idle time.
+    let mut host = figure_14("conservative");
+    merge_a_step(&mut host);
+    host.write(1, 1, true).unwrap();
+    let due = host.ftl.as_ref().unwrap().due().unwrap();
+    assert_eq!(due, Time(host.at.0 + 5_000_000));
+    host.at = due;
+    let (counts, _) = cost(&mut host, ["last_background_merges", "full_merges", "last_cold_victims"], |host| {
+        merge_a_step(host);
+        merge_a_step(host);
+    });
+    assert_eq!(counts, [1, 2, 1], "two logical blocks were left");
+    // A foreground merge: two steps have made it the cheapest.
+    let mut host = figure_14("conservative");
+    (0..2).for_each(|_| merge_a_step(&mut host));
+    let counters = ["last_cold_victims", "full_merges", "associated_logical_blocks"];
+    let (counts, _) = cost(&mut host, counters, |host| (0..4).for_each(|n| host.write(4 * n + 1, 1, true).unwrap()));
+    assert_eq!(counts, [1, 1, 3], "one was left of three");
+    // The power fails behind each step.
+    for steps in 1..=3 {
+        let mut host = figure_14("conservative");
+        (0..steps).for_each(|_| merge_a_step(&mut host));
+        host.restart(|_| ()).unwrap();
+        host.compare_all();
+        host.check();
+        (0..40).for_each(|n| host.write(n * 3, 1, true).unwrap());
+        host.compare_all();
+    }
 }
 
 #[test]
@@ -509,6 +646,81 @@ fn a_drive_without_a_sequential_and_two_random_log_blocks_on_each_channel_is_ref
     let config = config("last++", u32::MAX);
     let fits = format(&mut plugged(small(4, 128, 4, 1)), &config, Time::ZERO).err().unwrap();
     assert!(matches!(fits, FtlError::DoesNotFit { usable_pages, .. } if usable_pages % 16 == 0), "{fits}");
+}
+
+/// A drive of one channel, whose logical blocks 0 and 1 are written and in data blocks. Nothing of it is in log blocks.
+fn in_data_blocks() -> Host {
+    let mut host = of_one_channel(12, &[("last.background", "none")]);
+    // So that the sequential log blocks of the filling are merged.
+    (8..32).for_each(|logical_block| host.write(4 * logical_block, 4, true).unwrap());
+    host
+}
+
+#[test]
+fn trims_survive_map_pages_that_know_no_merge_version_any_more() {
+    // RAM has no merge version of a logical block without live pages in log blocks. The map page is written anew for
+    // others: what it says of this one must be older than its trims on flash, however often it is trimmed.
+    for again in [false, true] {
+        let mut host = in_data_blocks();
+        host.trim(1, 1).unwrap();
+        host.flush().unwrap();
+        if again {
+            host.trim(2, 1).unwrap();
+        }
+        // Two segments are written, and merged: the same map page. Log blocks take all pages of each.
+        (8..20).for_each(|logical_block| host.write(4 * logical_block, 4, true).unwrap());
+        host.step(&crate::common::Step::Cut).unwrap();
+        host.compare_all();
+        assert_eq!(host.read(1, 1), [0]);
+        // A page of it is written, and the trim is of what was written before.
+        host.write(3, 1, true).unwrap();
+        (8..20).for_each(|logical_block| host.write(4 * logical_block, 4, true).unwrap());
+        host.step(&crate::common::Step::Cut).unwrap();
+        host.compare_all();
+        host.check();
+    }
+}
+
+#[test]
+fn ram_has_merge_versions_for_what_log_blocks_can_hold() {
+    let versions = |blocks: u64, ftl: &str| {
+        let geometry = small(16, blocks, 1, 1);
+        let host = Host::with_share(ftl, geometry, 0.9);
+        let ram = host.ftl.as_ref().unwrap().ram();
+        ram.papers().find(|(name, _)| *name == "data.merge_versions").unwrap().1
+    };
+    // Six bytes for each logical block were 24 KiB. FAST has 128 log blocks of 16 pages, BAST one for each of as many.
+    assert!(versions(4096, "fast") <= 2100 * 8, "{}", versions(4096, "fast"));
+    assert!(versions(4096, "last++") <= 1600 * 8, "{}", versions(4096, "last++"));
+    assert!(versions(4096, "bast") <= 131 * 8, "{}", versions(4096, "bast"));
+}
+
+#[test]
+fn the_table_of_trims_is_as_large_as_the_drive_and_an_older_drive_keeps_its_own() {
+    let entries = |blocks: u64, trims: &str| {
+        let mut config = config("last++", 16 * 64);
+        config.composition.set("last.trims", trims).unwrap();
+        let mut host = Host::new(chips(small(16, blocks, 2, 1)), config, 1);
+        host.write(0, 16 * 64, false).unwrap();
+        // A page of each logical block of the first channel.
+        let before = host.counter("full_merges");
+        (0..32).for_each(|segment| host.trim(32 * segment, 1).unwrap());
+        let merges = host.counter("full_merges") - before;
+        host.flush().unwrap();
+        host.restart(|_| ()).unwrap();
+        host.compare_all();
+        host.check();
+        let ram = host.ftl.as_ref().unwrap().ram();
+        (ram.papers().find(|(name, _)| *name == "trims.table").unwrap().1, merges, host)
+    };
+    let (one, _, mut old) = entries(4096, "one-page");
+    let (four, ..) = entries(4096, "by-size");
+    assert_eq!((four, entries(512, "by-size").0), (4 * one, one));
+    // The description says so: a drive is not taken for one of the other kind.
+    let mut config = old.config.clone();
+    config.composition.set("last.trims", "by-size").unwrap();
+    let error = recover(&mut old.plug, &config, Time::ZERO).err().unwrap().to_string();
+    assert!(error.contains("trims(4)"), "{error}");
 }
 
 #[cfg(phelsuma_mutants)]

@@ -79,6 +79,27 @@ fn a_sequential_log_block_with_a_newer_version_elsewhere_is_merged_in_full() {
     assert_eq!(kinds, [0, 0, 1]);
 }
 
+/// FAST as published merges the sequential log block with the first page of its owner that is not the next one. Here
+/// that page goes to a random log block by default, and the sequential one may go on.
+#[test]
+fn a_page_out_of_order_ends_the_sequential_log_block_of_fast_as_published() {
+    for (sequential, ended) in [("kept", 0), ("published", 1)] {
+        let mut fast = config("fast", 64);
+        fast.composition.set("fast.sequential", sequential).unwrap();
+        let mut host = Host::new(chips(small(4, 64, 1, 1)), fast, 1);
+        (0..64).for_each(|page| host.write(page, 1, true).unwrap());
+        host.write(0, 2, true).unwrap();
+        // Page 2 is the next one. Pages 2 and 3 are copied where the log block ends.
+        let (kinds, costs) = cost(&mut host, KINDS, |host| host.write(3, 1, true).unwrap());
+        assert_eq!((kinds, costs), ([0, ended, 0], [2 * ended, ended, ended]), "{sequential}");
+        // Another logical block is written out of order: that is nothing to the sequential log block.
+        let (kinds, _) = cost(&mut host, KINDS, |host| host.write(9, 1, true).unwrap());
+        assert_eq!(kinds, [0; 3], "{sequential}");
+        host.step(&Step::Cut).unwrap();
+        host.compare_all();
+    }
+}
+
 #[test]
 fn plain_block_mapping_copies_the_block_that_is_overwritten() {
     let mut host = filled("block");

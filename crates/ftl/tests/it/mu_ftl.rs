@@ -1,7 +1,7 @@
 //! µ-FTL by hand: the fate of extents, stale pages and partitions, and of a tree that goes bad.
 
 use crate::common::{Host, chips, config, plugged, small};
-use phelsuma_ftl::FtlError;
+use phelsuma_ftl::{Config, FtlError};
 use phelsuma_nand::{Kind, Nand, Op, Purpose, SpareRead, Time};
 use std::collections::BTreeSet;
 
@@ -241,4 +241,43 @@ fn a_drive_has_no_more_pages_than_its_tree_has_room_for_however_they_come() {
     assert_eq!(usable_pages, 15 * 7 * 3 * 6 - 1600);
     assert!(matches!(format(usable_pages as u32 + 1), Err(FtlError::DoesNotFit { .. })));
     format(usable_pages as u32).unwrap();
+}
+
+/// Where extents are counted on to be long, more of the flash is logical pages. A host that writes page after page at
+/// random has the tree outgrow its room. Then its writes are refused: what is there is kept, and trims make room.
+#[test]
+fn a_tree_that_outgrows_its_room_ends_the_writes_and_loses_nothing() {
+    // Small pages, so a large tree; and few enough of them for it to have room at all.
+    let geometry = phelsuma_nand::Geometry::new(1024, 32, 512, 1, 1).unwrap();
+    let counted_on = |extent_pages: &str| {
+        let mut config = config("mu-ftl", u32::MAX);
+        config.composition.set("mapping.extent-pages", extent_pages).unwrap();
+        config
+    };
+    let fits = |extent_pages| match phelsuma_ftl::format(&mut plugged(geometry), &counted_on(extent_pages), Time::ZERO)
+    {
+        Err(FtlError::DoesNotFit { usable_pages, .. }) => usable_pages as u32,
+        _ => panic!("all pages fit"),
+    };
+    let (worst, long) = (fits("1"), fits("32"));
+    assert!(long > worst + 8 * 32, "{worst} and {long} pages");
+    let mut host = Host::new(chips(geometry), Config { logical_pages: long, ..counted_on("32") }, 1);
+    host.plug.operations_max = Some(5_000_000);
+    let pages_of = |n: u32| n.wrapping_mul(2_654_435_761) % long;
+    for round in 0..2 {
+        // In order it is as full as it goes, any number of times.
+        (0..2 * long / 32).for_each(|n| host.write(n * 32 % (long / 32 * 32), 32, false).unwrap());
+        let refused = (0..20 * long).find_map(|n| host.write(pages_of(n), 1, false).err()).unwrap();
+        assert!(matches!(refused, FtlError::Full { .. }), "{refused}");
+        host.forgive_refused();
+        look_at_all(&mut host);
+        // It stays so, over a power cut or without one.
+        if round == 0 {
+            host.restart(|_| ()).unwrap();
+            look_at_all(&mut host);
+        }
+        host.trim(0, long).unwrap();
+        host.flush().unwrap();
+        look_at_all(&mut host);
+    }
 }

@@ -221,7 +221,8 @@ impl SimNand {
             Content::Bytes(_) => true,
         };
         if !fits || !self.columns.store(&self.geometry, page, spare) {
-            self.put_odd(page, OddPage::written(content, Some(*spare)));
+            let spare = self.with_crc(content, spare);
+            self.put_odd(page, OddPage::written(content, Some(spare)));
         } else {
             match content {
                 Content::Hollow(tag) => self.payload.store_hollow(page, tag),

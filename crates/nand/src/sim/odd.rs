@@ -1,9 +1,9 @@
 //! Pages that the columns cannot hold: torn, unstable, or unlike their block's others. And those that are left out,
 //! which they can.
 
-use super::SimNand;
 use super::columns::ODD;
 use super::fingerprint::{self, Oddity};
+use super::{Readers, SimNand};
 use crate::state::Preserve;
 use crate::{Block, Content, Page, PageRead, Spare, SpareRead};
 use alloc::boxed::Box;
@@ -117,6 +117,12 @@ impl OddPage {
 }
 
 impl SimNand {
+    /// The spare area of a page that the columns cannot hold: with its CRC, for nothing vouches for such a page.
+    pub(super) fn with_crc(&self, content: Content<'_>, spare: &Spare) -> Spare {
+        let missing = spare.data_crc == 0 && self.readers < Readers::Anyone;
+        Spare { data_crc: if missing { content.crc() } else { spare.data_crc }, ..*spare }
+    }
+
     /// Reads an odd page; one that lasts for a number of reads lasts for one less after it.
     pub(super) fn read_odd(&mut self, page: Page) -> PageRead<'_> {
         let Some(odd) = self.odd.get_mut(&page.0) else { return PageRead::Unreadable };
@@ -190,7 +196,7 @@ impl SimNand {
         spare: &Spare,
     ) {
         let next = u32::from(self.columns.blocks[block.index()].next);
-        let mut became = OddPage::written(content, Some(*spare));
+        let mut became = OddPage::written(content, Some(self.with_crc(content, spare)));
         self.leave_out(block, next, index);
         if matches!(self.odd.get(&page.0), Some(OddPage::LooksErased)) {
             became = OddPage::Unreadable;

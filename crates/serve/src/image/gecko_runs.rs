@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// In the key of a run's last page.
 const LAST: u32 = 1 << 31;
 
+/// Among the flags of a page.
+const BEHIND: u8 = 4;
+
 /// A run of Logarithmic Gecko.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
@@ -27,6 +30,8 @@ struct Page {
     last: bool,
     entries: u16,
     level: u8,
+    /// There were newer runs when it was begun.
+    behind: bool,
     flushes: (u64, u64),
 }
 
@@ -45,6 +50,7 @@ impl Runs {
             last: spare.key & LAST != 0,
             entries: u16::from_le_bytes([bytes[0], bytes[1]]),
             level: bytes[2],
+            behind: bytes[3] & BEHIND != 0,
             flushes: (u64_at(bytes, 8), u64_at(bytes, 16)),
         };
         let run = self.pages.entry(spare.version).or_default();
@@ -56,23 +62,25 @@ impl Runs {
 
     /// The runs that are complete and not merged away.
     pub(super) fn that_count(&self) -> Vec<Run> {
-        let mut runs = Vec::new();
-        let mut expected: Option<u64> = None;
-        for pages in self.pages.values().rev() {
+        let complete = |pages: &&BTreeMap<u32, Page>| {
             let in_order = pages.keys().zip(0..).all(|(place, n)| *place == n);
-            let Some((first, _)) = pages.get(&0).zip(pages.values().last().filter(|last| last.last && in_order)) else {
-                continue;
-            };
-            let (from, to) = first.flushes;
-            if from == 0 || from > to || expected.is_some_and(|expected| to > expected) {
-                continue;
-            }
-            expected = Some(from - 1);
+            in_order && pages.values().last().is_some_and(|last| last.last)
+        };
+        // The newest first of those that end with the same flush, which covers most.
+        let runs_of = |pages: &BTreeMap<u32, Page>| {
+            let first = pages.get(&0)?;
             let entries = pages.values().map(|page| u64::from(page.entries)).sum();
-            runs.push(Run { level: first.level, pages: pages.len() as u32, entries, flushes: (from, to) });
-            if from == 1 {
-                break;
-            }
+            let run = Run { level: first.level, pages: pages.len() as u32, entries, flushes: first.flushes };
+            (0 < run.flushes.0 && run.flushes.0 <= run.flushes.1).then_some((first.behind, run))
+        };
+        let found: Vec<(bool, Run)> = self.pages.values().rev().filter(complete).filter_map(runs_of).collect();
+        let mut next = found.iter().find(|(behind, _)| !behind).map(|(_, run)| *run);
+        let mut runs = Vec::new();
+        while let Some(run) = next {
+            runs.push(run);
+            let older = found.iter().map(|(_, run)| *run).filter(|other| other.flushes.1 < run.flushes.0);
+            let last = older.clone().map(|other| other.flushes.1).max();
+            next = older.into_iter().find(|other| Some(other.flushes.1) == last);
         }
         runs
     }

@@ -107,4 +107,17 @@ mod tests {
             assert!(named.iter().any(|n| n == parameter.name), "{}", parameter.name);
         }
     }
+
+    #[test]
+    fn a_parameter_that_a_text_lacks_is_as_it_was_before_there_was_one() {
+        for (preset, name, now, before) in
+            [("last++", "last.trims", "by-size", "one-page"), ("mu-ftl", "mapping.extent-pages", "1", "1")]
+        {
+            let text = as_text(&Preset::named(preset).unwrap().composition);
+            assert!(text.contains(&format!("{name}={now}\n")), "{text}");
+            let older: Vec<&str> = text.lines().filter(|line| !line.starts_with(name)).collect();
+            let opened = as_text(&from_text(&older.join("\n")).unwrap());
+            assert!(opened.contains(&format!("{name}={before}\n")), "{opened}");
+        }
+    }
 }

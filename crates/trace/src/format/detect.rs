@@ -11,7 +11,8 @@
 //! 6. Five blank-separated columns of numbers are DiskSim, FlashSim or a replayer cut; their files say how to
 //!    distinguish them. `--format` overrules everything here.
 
-use super::columns::{separator_of, settle, split, suggest};
+use super::columns::suggest::{self, Fit};
+use super::columns::{separator_of, settle, split};
 use super::dialect::Lenient;
 use super::event::BlkparseEvent;
 use super::line_parser::LineParser;
@@ -105,6 +106,12 @@ const HEADINGS: &[&str] = &[
     "device_id,opcode,offset,length,timestamp",
     "Timestamp,Offset,Size,IOType,VolumeID",
 ];
+
+/// Whether a file has a heading of a format's own.
+pub(crate) fn has_heading(text: &[u8]) -> bool {
+    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).is_some_and(|line| !is_foreign(line))
+}
 
 /// Whether a heading is none that a format has, also with a column less or a few more.
 fn is_foreign(heading: &[u8]) -> bool {
@@ -202,10 +209,13 @@ fn unknown(input: &Input, text: &[u8]) -> TraceError {
         let what = "bpftrace's biosnoop prints no addresses and no sizes; the output of bcc's biosnoop would be right";
         return TraceError::file(&input.file, what);
     }
+    if lines().all(|line| line.starts_with(b"#")) {
+        return TraceError::file(&input.file, "has no records: each line is blank or a comment");
+    }
     let shown: Vec<String> = lines().take(LINES_SHOWN).map(|line| format!("`{}`", excerpt(line))).collect();
     let what = match suggest::options(text) {
-        Some(options) => format!(
-            "no known trace format; it begins {}; {options} may be right: check units and what each column is",
+        Some(Fit { options, caveat }) => format!(
+            "no known trace format; it begins {}; {options} may be right: check units and what each column is{caveat}",
             shown.join(", ")
         ),
         None => format!(

@@ -261,6 +261,25 @@ impl Format {
         )
     }
 
+    /// What a guess of this format by the shape of its lines takes for granted; none where lines say more.
+    pub(crate) fn assumed(self, sector_bytes: Option<u32>) -> Option<String> {
+        let sector = u64::from(sector_bytes.unwrap_or(512));
+        let (ops, units) = match self {
+            Format::DiskSim => ("odd flags are reads", format!("addresses and sizes in units of {sector} B")),
+            Format::FlashSim => {
+                ("odd flags are reads", format!("addresses in units of {sector} B, sizes in units of 4096 B"))
+            }
+            Format::Replayer => ("odd types are reads", "addresses and sizes in bytes".to_owned()),
+            Format::Midas => {
+                let block = sector_bytes.map_or(midas::BLOCK_BYTES, u64::from);
+                ("type 0 is a read", format!("addresses in units of {block} B, sizes in bytes"))
+            }
+            Format::Tencent => ("0 is a read", format!("addresses and sizes in units of {sector} B")),
+            _ => return None,
+        };
+        Some(format!("{ops}, {units}"))
+    }
+
     /// Whether records state the unit, so that an option has nothing to change.
     pub(crate) fn fixes_time_unit(self) -> bool {
         matches!(self, Format::HpSrt | Format::Blktrace)

@@ -62,6 +62,11 @@ fn a_heading_that_names_something_twice_is_refused_with_columns_that_fit() {
             "time:us,op,lba:512,size:512,-",
         ),
         ("op;lba;byte_offset;size;time_ms", "2 addresses: `lba`, `byte_offset`", "op,lba:512,-,size,time:ms"),
+        (
+            "time_us,disk,lun,op,lba,size_bytes,len",
+            "2 sizes: `size_bytes`, `len`",
+            "time:us,device,-,op,lba:512,size,-",
+        ),
         ("issue_us submit_us op offset len", "2 times: `issue_us`, `submit_us`", "time:us,-,op,offset,size"),
     ] {
         let separator = if heading.contains(' ') {
@@ -329,4 +334,109 @@ fn columns_are_suggested_where_operation_address_and_size_can_be_told() {
     ] {
         assert_eq!(suggested(text), right, "{text}");
     }
+}
+
+#[test]
+fn names_that_end_in_a_unit_of_time_are_times() {
+    let expected = [(1000, Op::Write, 4096, 4096), (2000, Op::Read, 8192, 8192)];
+    for (first, other) in [
+        ("queued_us", "done_us"),
+        ("issuedUs", "finished_us"),
+        ("recv (us)", "completed_us"),
+        ("stamped_us", "end_us"),
+        ("begun_us", "svc_us"),
+        ("time_us", "rtt_us"),
+    ] {
+        let text = format!("{first},{other},op,offset,size\n1000,9,W,4096,4096\n2000,8,R,8192,8192\n");
+        let (requests, report) = read(&text);
+        assert_eq!((shown(&requests), report.warnings), (expected.to_vec(), Vec::new()), "{text}");
+    }
+    // No request's begin is among them.
+    let (requests, report) = read("done_us,op,offset,size\n1000,W,4096,4096\n2000,R,8192,8192\n");
+    assert_eq!(requests[1].time_ns, 0);
+    assert_eq!(
+        report.warnings,
+        [
+            "t: no column is taken for times, though `done_us` has some; --columns time:us,op,offset,size takes it for them"
+        ]
+    );
+    let two = error("stamp_us,other_us,op,offset,size_req,size_done\n1,2,W,0,4096,4096\n");
+    assert!(two.contains("2 times: `stamp_us`, `other_us` and 2 sizes: `size_req`, `size_done`"), "{two}");
+    assert!(two.contains("--columns time:us,-,op,offset,size,- takes the first of each"), "{two}");
+}
+
+#[test]
+fn a_start_is_a_time_beside_an_address_and_an_end_is_no_size() {
+    let (requests, report) = read("start,end,op,offset,size\n0.5,0.7,W,4096,4096\n1.5,1.6,R,8192,8192\n");
+    assert_eq!(shown(&requests), [(500_000, Op::Write, 4096, 4096), (1_500_000, Op::Read, 8192, 8192)]);
+    assert!(report.files[0].time_unit_guessed);
+    assert_eq!(read("op,start,size\nW,4096,512\n").0[0].offset_bytes, 4096);
+    for (heading, end) in [("time_us,op,start,end", "end"), ("time_us,op,StartLBA,EndLBA", "EndLBA")] {
+        let error = error(&format!("{heading}\n1,W,4096,8192\n2,R,8192,12288\n"));
+        assert!(error.contains(&format!("where requests end (`{end}`) and no sizes")), "{error}");
+    }
+}
+
+#[test]
+fn a_column_of_yes_and_no_is_an_operation() {
+    for (heading, yes, no, right) in [
+        ("is_read", "1", "0", "--ops read=1,write=0"),
+        ("isWrite", "true", "false", "--ops write=true,read=false"),
+        ("write_flag", "t", "f", "--ops write=t,read=f"),
+    ] {
+        let text = format!("time_us,{heading},offset,size\n1,{yes},4096,4096\n2,{no},8192,4096\n");
+        let error = error(&text);
+        assert!(error.ends_with(right), "{error}");
+        let ops = ColumnSpec::default().with_ops(right.strip_prefix("--ops ").unwrap()).unwrap();
+        let kinds: Vec<Op> = read_with(&text, &by(ops)).unwrap().0.iter().map(|request| request.op).collect();
+        assert_eq!(kinds == [Op::Read, Op::Write], heading == "is_read", "{text}");
+    }
+    assert_eq!(read("time_us,read_write,offset,size\n1,W,0,512\n").0[0].op, Op::Write);
+}
+
+#[test]
+fn suggestions_keep_what_a_heading_says() {
+    let rows = "10,W,4096,4096\n20,R,8192,4096\n50,R,81920,8192\n";
+    assert_eq!(suggested(&format!("time_us,kind,offset,size\n{rows}")), "time:us,op,offset,size --skip-lines 1");
+    assert_eq!(suggested(&format!("time_ns,op,wo,size\n{rows}")), "time:ns,op,offset,size --skip-lines 1");
+    let words = "time_us,vorgang,offset,size\n1,l\u{e4}se,0,512\n2,l\u{e4}se,512,512\n3,schreib es,0,512\n";
+    assert_eq!(suggested(words), "time:us,op,offset,size --ops 'OP=l\u{e4}se,OP=schreib es' --skip-lines 1");
+}
+
+#[test]
+fn suggestions_tell_numbers_of_lines_completions_and_devices_apart() {
+    let line = |n: u64| (n * 7919 % 1000 * 4096, n * 250 + n % 3, 4096 << (n % 2));
+    let lines = |of: &dyn Fn(u64) -> String| (0..40).map(|n| of(n) + "\n").collect::<String>();
+    let counted = lines(&|n| format!("{n},{},W,{},{}", line(n).1, line(n).0, line(n).2));
+    assert_eq!(suggested(&counted), "-,time:ms,op,offset,size");
+    let completed = lines(&|n| format!("{},{},W,{},{}", line(n).1, line(n).1 + 80 + n % 7, line(n).0, line(n).2));
+    assert_eq!(suggested(&completed), "time:ms,-,op,offset,size");
+    let completed = lines(&|n| format!("{},{},W,{},{}", line(n).1 + 80 + n % 7, line(n).1, line(n).0, line(n).2));
+    assert_eq!(suggested(&completed), "-,time:ms,op,offset,size");
+    let devices = lines(&|n| format!("{},{},W,{},{}", line(n).1, n % 4, line(n).0, line(n).2));
+    assert_eq!(suggested(&devices), "time:ms,device,op,offset,size");
+    let sequential = lines(&|n| format!("{n};{};{};{}", n % 2, n * 4096, 4096 << (n % 2)));
+    assert_eq!(suggested(&sequential), "time:ms,op,offset,size --ops read=0,write=1");
+    let codes = lines(&|n| format!("{},{};{};{};{}", n * 9, 5, n % 2, line(n).0, line(n).2));
+    assert!(error(&codes).contains("--ops read=0,write=1 may be right"), "{}", error(&codes));
+    assert!(error(&codes).ends_with("which number is a read is a guess"), "{}", error(&codes));
+}
+
+#[test]
+fn options_without_columns_need_a_heading() {
+    let ops = ColumnSpec::default().with_ops("read=0,write=1").unwrap();
+    let error = read_with("0.1 1 79088 32\n0.3 0 280952 8\n0.4 1 1024 8\n", &by(ops)).unwrap_err();
+    assert!(error.starts_with("t: there is no heading, so --columns is needed"), "{error}");
+    assert!(error.contains("; --columns time:s,op,"), "{error}");
+}
+
+#[test]
+fn words_in_errors_are_shown_as_they_are() {
+    let text = "op,offset,size\nread \u{e9}crit,0,512\nwrite it's,0,512\n";
+    let said = error(text);
+    assert!(said.ends_with("--ops 'read=read \u{e9}crit,write=write it'\\''s'"), "{said}");
+    let said = error("op,offset,size\nR|W,0,512\n");
+    assert!(said.contains("--ops can name no word with a comma or a bar"), "{said}");
+    let said = error("op,offset,size\n\u{1b}[0m,0,512\n");
+    assert!(!said.contains('\u{1b}'), "{said}");
 }

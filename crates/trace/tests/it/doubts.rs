@@ -140,3 +140,63 @@ fn a_unit_of_times_is_refused_where_records_fix_it() {
         assert_eq!(said, format!("{format} has times in a fixed unit, so another one cannot be"));
     }
 }
+
+#[test]
+fn what_a_guess_by_shape_takes_for_granted_is_said() {
+    let five = "0.5 0 8 8 0\n1.5 0 16 8 1\n2.5 0 32 24 1\n";
+    let assumed = |text: &str| report(text).files[0].assumed.clone();
+    assert_eq!(assumed(five).as_deref(), Some("odd flags are reads, addresses and sizes in units of 512 B"));
+    assert_eq!(
+        assumed("7,8,8,0,1\n8,16,8,1,1\n").as_deref(),
+        Some("0 is a read, addresses and sizes in units of 512 B")
+    );
+    let four = "0 1 51744 4096\n1 0 8 4096\n";
+    assert!(assumed(four).is_some_and(|said| said.starts_with("type 0 is a read, addresses in units of 4096 B")));
+    // A heading, a mark or a person says so.
+    assert_eq!(assumed("Timestamp,Offset,Size,IOType,VolumeID\n7,0,8,1,3\n"), None);
+    assert_eq!(assumed(&five.replacen("8 0\n", "8 0 # disksim, ms\n", 1)), None);
+    let named = OpenOptions { format: Some(Format::DiskSim), ..OpenOptions::default() };
+    assert_eq!(read_with(five, &named).unwrap().1.files[0].assumed, None);
+    says(
+        &report("10,40493056,16384,0,0\n37,143847424,4096,1,1\n67,136212480,4096,1,0\n"),
+        "may be bytes and not sectors: --columns time:s,offset,size,op,device --ops read=0,write=1",
+    );
+}
+
+#[test]
+fn units_that_are_doubted_have_another_one_beside_them() {
+    let lines = |heading: &str, size: u64| {
+        let line = |n: u64| format!("{n},W,{},{}\n", n * 7919 % 1000, size << (n % 3));
+        report(&format!("{heading}\n{}", (0..20).map(line).collect::<String>()))
+    };
+    says(&lines("time_us,op,lba,blocks", 1), "no multiples of 4 KiB: --columns time:us,op,lba:4096,size:4096 takes");
+    says(
+        &lines("time_us,op,block,len", 1),
+        "no multiples of 512: --columns time:us,op,lba:512,size:4096 takes units of",
+    );
+    says(
+        &lines("time_us,op,block,len", 8),
+        "no multiples of 512: --columns time:us,op,lba:512,size:512 takes units of",
+    );
+    says(&lines("time_us,op,block,bytes", 4096), "where each size is one: --columns time:us,op,lba:4096,size takes");
+    says_not(&lines("time_us,op,sector,nsectors", 8), "sizes are taken");
+    assert_eq!(lines("time_us,op,lba_4k,len_4k", 1).warnings, [""; 0]);
+}
+
+#[test]
+fn as_many_devices_as_requests_are_doubted() {
+    let lines = |devices: u64, count: u64| {
+        let line = |n: u64| format!("{n},{},W,{},4096\n", n % devices, n * 4096);
+        report(&format!("time_us,device,op,offset,size\n{}", (0..count).map(line).collect::<String>()))
+    };
+    says(&lines(20, 20), "there are as many devices as requests, 20");
+    assert_eq!(lines(16, 16).warnings, [""; 0]);
+    assert_eq!(lines(20, 21).warnings, [""; 0]);
+}
+
+#[test]
+fn blank_lines_and_comments_are_no_records() {
+    for text in ["\n\n \n", "# only\n# comments\n", "\n#\n"] {
+        assert_eq!(error(text), "t: has no records: each line is blank or a comment");
+    }
+}

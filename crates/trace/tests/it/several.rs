@@ -54,6 +54,8 @@ fn drives_of_different_names_are_different_in_all_files() {
             "b.ft",
             b" a-1 [000] ..... 2.0: nvme_setup_cmd: nvme1: disk=nvme1n1, qid=1, cmd=(nvme_cmd_read slba=8, len=7)\n",
         ),
+        ("a.cols", b"time_s,disk,op,offset_bytes,size_bytes\n1,sda,W,0,4096\n"),
+        ("b.cols", b"time_s,disk,op,offset_bytes,size_bytes\n2,sdb,W,0,4096\n"),
         ("a.spdk", b"0: 1.0 b00 BDEV_IO_START id: i4 type: 2 ctx: 0x7 offset:120 len: 2\n"),
         ("b.spdk", b"0: 2.0 b01 BDEV_IO_START id: i4 type: 2 ctx: 0x7 offset:120 len: 2\n"),
     ]);
@@ -62,7 +64,7 @@ fn drives_of_different_names_are_different_in_all_files() {
     assert_eq!(report.warnings, [""; 0]);
     let (requests, _) = files.merged(&["a.log", "b.log"]);
     assert_eq!(devices(&requests), [0, 1, 0]);
-    for kind in ["bio", "ft", "spdk"] {
+    for kind in ["bio", "ft", "cols", "spdk"] {
         let (requests, report) = files.merged(&[&format!("a.{kind}"), &format!("b.{kind}")]);
         assert_eq!((devices(&requests), report.devices, report.shared_devices), (vec![0, 1], 2, 0), "{kind}");
     }

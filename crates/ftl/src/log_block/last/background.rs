@@ -4,11 +4,17 @@
 //! for a fixed time. *Aggressive* merges whatever is the cheapest, as long as there is anything. *Conservative* merges
 //! only a log block whose merge cost is not likely to fall before a foreground merge would take it ([`conservative`]).
 //!
+//! A step merges a few logical blocks of the log block: of each channel one at the most, all named by one map page. So
+//! a request that ends the idle time waits for about as long as one logical block takes, not for all that the log block
+//! is associated with. To power cuts each step is a merge like any other: what is left of the log block is still one.
+//! The next idle time goes on with it, unless a foreground merge has taken it.
+//!
 //! The sorted merge-cost list is that of the blocks that may be merged. Here the merge-cost table keeps it in order;
 //! the paper sorts it when it is needed.
 
 use super::merge_cost::MergeCandidate;
-use super::state::Last;
+use super::merges::associated;
+use super::state::{Begun, Last};
 use super::tables::Tables;
 use crate::FtlError;
 use crate::config::LastBackground;
@@ -42,8 +48,8 @@ impl Last {
         is_on.then_some(Time(self.idle_since.0.saturating_add(u64::from(self.parts.idle_ms) * 1_000_000)))
     }
 
-    /// Merges one log block of the cold partition, if there is one that is worth it. That there is none is found out
-    /// once.
+    /// Merges a part of a log block of the cold partition, if there is one that is worth it. That there is none is found
+    /// out once.
     pub(super) fn merge_in_background<N: Nand>(
         &mut self,
         ground: &mut Ground<Tables>,
@@ -53,16 +59,48 @@ impl Last {
         if self.parts.background == LastBackground::Foreground || self.has_looked {
             return Ok(Step::Nothing);
         }
-        let Some(victim) = self.background_victim(ground) else {
+        let begun = self.begun.map(|begun| begun.slot).or_else(|| self.background_victim(ground));
+        let Some(victim) = begun else {
             self.has_looked = true;
             return Ok(Step::Did(at));
         };
-        let done = self.merge_random(ground, nand, &[victim], at)?;
-        self.counts.background_merges += 1;
+        let done = self.merge_a_step(ground, nand, victim, at)?;
         // What comes next waits for it, and is due at once.
         let waited = Time(done.0.saturating_sub(u64::from(self.parts.idle_ms) * 1_000_000));
         self.idle_since = self.idle_since.max(waited);
         Ok(Step::Did(done))
+    }
+
+    fn merge_a_step<N: Nand>(
+        &mut self,
+        ground: &mut Ground<Tables>,
+        nand: &mut N,
+        victim: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let left = associated(ground, victim);
+        let mut step: Vec<u32> = Vec::new();
+        for logical_block in &left {
+            let goes_along = |first: &u32| ground.data.part_of(*first) == ground.data.part_of(*logical_block);
+            let is_apart = step.iter().all(|other| other % self.channels != logical_block % self.channels);
+            if step.first().is_none_or(goes_along) && is_apart {
+                step.push(*logical_block);
+            }
+        }
+        let done = self.merge_in_full(ground, nand, &step, at)?;
+        let merged = self.merged_in_background(victim) + step.len() as u32;
+        self.begun = Some(Begun { slot: victim, merged });
+        if step.len() < left.len() {
+            return Ok(done);
+        }
+        let done = self.give_random_back(ground, nand, victim, merged, done)?;
+        self.counts.background_merges += 1;
+        Ok(done)
+    }
+
+    /// Logical blocks of a log block that idle time has merged so far.
+    pub(super) fn merged_in_background(&self, slot: u32) -> u32 {
+        self.begun.filter(|begun| begun.slot == slot).map_or(0, |begun| begun.merged)
     }
 
     fn background_victim(&self, ground: &Ground<Tables>) -> Option<u32> {

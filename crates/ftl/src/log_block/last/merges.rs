@@ -45,18 +45,27 @@ impl Last {
     ) -> Result<Time, FtlError> {
         let (mut logical_blocks, mut degrees) = (Vec::new(), Vec::new());
         for victim in victims {
-            let before = logical_blocks.len();
-            let mut from = 0;
-            while let Some((index, key)) = ground.log.live_in(*victim, from) {
-                logical_blocks.push(ground.split(key).0);
-                from = index + 1;
-            }
-            let own: &mut [u32] = &mut logical_blocks[before..];
-            own.sort_unstable();
-            degrees.push(own.chunk_by(|a, b| a == b).count() as u32);
+            let own = associated(ground, *victim);
+            degrees.push(own.len() as u32 + self.merged_in_background(*victim));
+            logical_blocks.extend(own);
         }
         logical_blocks.sort_unstable();
         logical_blocks.dedup();
+        let mut done = self.merge_in_full(ground, nand, &logical_blocks, at)?;
+        for (victim, degree) in victims.iter().zip(degrees) {
+            done = self.give_random_back(ground, nand, *victim, degree, done)?;
+        }
+        Ok(done)
+    }
+
+    /// Merges logical blocks in full, side by side, and gives back their sequential log blocks.
+    pub(super) fn merge_in_full<N: Nand>(
+        &mut self,
+        ground: &mut Ground<Tables>,
+        nand: &mut N,
+        logical_blocks: &[u32],
+        at: Time,
+    ) -> Result<Time, FtlError> {
         // A full merge takes the newest pages from sequential log blocks as well, and empties them.
         let segments = &ground.log.index.segments;
         let sequential: Vec<(u32, u32)> =
@@ -70,18 +79,41 @@ impl Last {
         for (slot, degree) in sequential {
             done = ground.give_back(nand, slot, degree, done)?;
         }
-        for (victim, degree) in victims.iter().zip(degrees) {
-            debug_assert_eq!(ground.log.get(*victim).live, 0, "a victim holds pages that were not merged");
-            let is_hot = ground.log.get(*victim).role == Role::Hot;
-            done = ground.give_back(nand, *victim, degree, done)?;
-            self.random[self.opened_for[*victim as usize] as usize] -= 1;
-            // One that was written to its end is open no longer.
-            self.open.iter_mut().filter(|open| open.slot == *victim).for_each(|open| open.slot = NONE);
-            self.hot -= u32::from(is_hot);
-            let victims = if is_hot { &mut self.counts.hot_victims } else { &mut self.counts.cold_victims };
-            *victims += 1;
-            self.counts.dead_victims += u64::from(degree == 0);
-        }
         Ok(done)
     }
+
+    /// Gives back a random log block in which nothing is live, after merges of so many logical blocks.
+    pub(super) fn give_random_back<N: Nand>(
+        &mut self,
+        ground: &mut Ground<Tables>,
+        nand: &mut N,
+        victim: u32,
+        degree: u32,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        debug_assert_eq!(ground.log.get(victim).live, 0, "a victim holds pages that were not merged");
+        let is_hot = ground.log.get(victim).role == Role::Hot;
+        let done = ground.give_back(nand, victim, degree, at)?;
+        self.begun = self.begun.filter(|begun| begun.slot != victim);
+        self.random[self.opened_for[victim as usize] as usize] -= 1;
+        // One that was written to its end is open no longer.
+        self.open.iter_mut().filter(|open| open.slot == victim).for_each(|open| open.slot = NONE);
+        self.hot -= u32::from(is_hot);
+        let victims = if is_hot { &mut self.counts.hot_victims } else { &mut self.counts.cold_victims };
+        *victims += 1;
+        self.counts.dead_victims += u64::from(degree == 0);
+        Ok(done)
+    }
+}
+
+/// The logical blocks that have live pages in a log block, in order.
+pub(super) fn associated(ground: &Ground<Tables>, slot: u32) -> Vec<u32> {
+    let (mut logical_blocks, mut from) = (Vec::new(), 0);
+    while let Some((index, key)) = ground.log.live_in(slot, from) {
+        logical_blocks.push(ground.split(key).0);
+        from = index + 1;
+    }
+    logical_blocks.sort_unstable();
+    logical_blocks.dedup();
+    logical_blocks
 }

@@ -19,7 +19,6 @@ mod counts;
 mod merge_cost;
 mod merges;
 mod page_table;
-mod probing;
 mod replacement;
 mod room;
 mod segments;

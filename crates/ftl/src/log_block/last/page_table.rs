@@ -5,9 +5,9 @@
 //! hash table *is* the page mapping table. The paper has buckets of eight bytes that point into one (`ram` counts both
 //! as the paper does).
 
-use super::probing::Probing;
 use crate::RamLedger;
 use crate::log_block::log_state::NONE;
+use crate::log_block::probing::Probing;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Page;

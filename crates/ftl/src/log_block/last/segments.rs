@@ -9,10 +9,10 @@
 //! data blocks.) The paper takes from its PST how far a block is written. Here that is
 //! [`LogBlock::next`](super::super::log::LogBlock).
 
-use super::probing::Probing;
 use crate::RamLedger;
 use crate::log_block::layout::LogicalLayout;
 use crate::log_block::log_state::NONE;
+use crate::log_block::probing::Probing;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;

@@ -24,6 +24,14 @@ pub(super) struct OpenLogBlock {
     pub(super) versions: Vec<u64>,
 }
 
+/// A random log block that is being merged in the background, step by step.
+#[derive(Clone, Copy, Debug, Preserve)]
+pub(super) struct Begun {
+    pub(super) slot: u32,
+    /// Logical blocks that had live pages in it and are merged.
+    pub(super) merged: u32,
+}
+
 #[derive(Clone, Debug, Preserve)]
 pub(in super::super) struct Last {
     pub(super) parts: LastParts,
@@ -52,6 +60,8 @@ pub(in super::super) struct Last {
     pub(super) idle_since: Time,
     /// Since the last write it is known that there is nothing to merge in the background.
     pub(super) has_looked: bool,
+    /// What idle time has begun to merge and not come to the end of.
+    pub(super) begun: Option<Begun>,
 }
 
 impl Last {
@@ -80,6 +90,7 @@ impl Last {
             counts: LastCounts::default(),
             idle_since: Time::ZERO,
             has_looked: true,
+            begun: None,
         }
     }
 

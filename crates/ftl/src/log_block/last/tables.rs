@@ -164,6 +164,12 @@ impl LogIndex for Tables {
         self.sizes.copies
     }
 
+    /// A sequential log block is of one.
+    fn logical_blocks_most(&self) -> usize {
+        let sequential = self.sizes.segments * self.layout.channels();
+        self.sizes.random as usize * self.layout.pages_per_block() as usize + sequential as usize
+    }
+
     fn reserve(&mut self, log_blocks: usize) {
         self.pages.reserve(log_blocks * self.layout.pages_per_block() as usize);
     }

@@ -159,7 +159,7 @@ impl<I: LogIndex> Ground<I> {
         let data = &self.data;
         let logical_blocks = data.logical_blocks();
         self.trims.restore(page, bytes, |logical_block, version| {
-            logical_block >= logical_blocks || version <= data.version(logical_block)
+            logical_block >= logical_blocks || data.version(logical_block).is_some_and(|merged| version <= merged)
         });
     }
 }

@@ -62,7 +62,7 @@ impl<S: Scheme> Hybrid<S> {
         let described = anchors.len() as u32;
         let sizes = HybridSizes::that_fit(&geometry, config, S::layout(&geometry), described, 0)?;
         let mut ftl = Self::empty(&geometry, config, parts, &sizes, anchors);
-        ftl.ground.pool.phase = Phase::Mounting;
+        ftl.ground.begin_mount();
         let usable = usable_blocks(nand, &ftl.anchors);
         ftl.ground.pool.failures.found_bad(geometry.blocks() - described - usable.len() as u32);
         let mut session = Session { ftl: &mut ftl, nand, steps: &mut steps };
@@ -85,7 +85,8 @@ impl<S: Scheme> Hybrid<S> {
         let (geometry, anchors) = (self.ground.geometry, core::mem::take(&mut self.anchors));
         let (bad, wear) = (self.ground.pool.failures.bad(), self.ground.pool.wear.take());
         *self = Self::empty(&geometry, config, parts, sizes, anchors);
-        (self.ground.pool.phase, self.ground.pool.wear) = (Phase::Mounting, wear);
+        self.ground.begin_mount();
+        self.ground.pool.wear = wear;
         self.ground.pool.failures.found_bad(bad);
     }
 
@@ -94,6 +95,7 @@ impl<S: Scheme> Hybrid<S> {
         steps.step.spare_reads += self.ground.pool.untold_spare_reads;
         steps.end();
         self.ground.pool.phase = self.ground.pool.phase.mounted();
+        steps.report.scratch_bytes += self.ground.end_mount();
         self.ground.tally = Tally::default();
         let report = RecoveryReport { bound, done: steps.now, ..steps.report };
         (self, report)
@@ -235,7 +237,7 @@ impl<S: Scheme> Hybrid<S> {
             let Some(key) = pages.first().map(|page| page.key) else { continue };
             let (logical_block, offset) = ground.split(key);
             // As the newest parts of the map have it.
-            let merged = ground.data.version(logical_block);
+            let merged = ground.merge_version(logical_block);
             let trimmed = ground.trims.entry(logical_block).filter(|trim| trim.has(offset)).map(|trim| trim.version);
             let counts = |page: &&LogBlockPage| {
                 (page.version > merged || !compares) && trimmed.is_none_or(|trimmed| page.version > trimmed)
@@ -276,6 +278,11 @@ impl<S: Scheme> Hybrid<S> {
 }
 
 impl<I: LogIndex> Ground<I> {
+    fn begin_mount(&mut self) {
+        self.pool.phase = Phase::Mounting;
+        self.data.begin_mount();
+    }
+
     /// The data blocks that the map names, in order.
     fn named(&self) -> Vec<Block> {
         let mut named: Vec<Block> = (0..self.data.logical_blocks()).filter_map(|lb| self.data.block(lb)).collect();

@@ -55,7 +55,7 @@ impl Scheme for Bast {
     }
 
     fn index((): &(), geometry: &Geometry, sizes: &HybridSizes, _barriers: Barriers) -> HashIndex {
-        HashIndex::of(geometry, sizes)
+        HashIndex::of_owned(geometry, sizes)
     }
 
     fn write<N: Nand>(

@@ -47,6 +47,8 @@ fn small_cache(mut composition: Composition) -> Composition {
 /// The parts of a preset, or of `PRESET` with some of these behind it:
 /// - `+wear` levels wear as eagerly as can be;
 /// - `+sample` counts the live pages of a few blocks alone and queries as few others as can be;
+/// - `+runs` has runs of Logarithmic Gecko that are long for a small drive;
+/// - `+two-way` merges them two by two;
 /// - `+tree` has a B+-tree of several levels and a cache of two nodes;
 /// - `+dual` has Dual Greedy's victims and placement;
 /// - `+fetch` reads an old copy's entry that those do not have;
@@ -64,6 +66,8 @@ pub(crate) fn parts_of(name: &str) -> Composition {
         let parameters = match word {
             "wear" => [("wear", "levelling"), ("wear.threshold", "1"), ("wear.looks", "8")],
             "sample" => SAMPLE,
+            "runs" => [("gecko.partitions", "16"); 3],
+            "two-way" => [("gecko.merge", "two-way"); 3],
             "tree" => [("mapping.directory", "b-tree"), ("mapping.fanout", "3"), ("mapping.nodes", "2")],
             "dual" => [("victim", "dual-greedy"), ("placement", "dual-greedy"), ("placement.on-random", "greedy")],
             "fetch" => [("placement.unknown", "fetch"); 3],

@@ -3,6 +3,7 @@
 use super::{Clock, Column, Unit, unit_bytes};
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::number::unquoted;
+use crate::request::Op;
 
 /// Times of something else than the request's begin.
 const LATER: &[&str] = &[
@@ -18,7 +19,11 @@ const LATER: &[&str] = &[
     "finish",
     "finished",
     "end",
+    "ended",
+    "done",
     "wait",
+    "service",
+    "svc",
     "delay",
     "delta",
     "interval",
@@ -48,7 +53,24 @@ const ADDRESSES_BY_UNIT: &[&str] = &["sector", "block", "page"];
 const DEVICES: &[&str] =
     &["device", "deviceid", "dev", "disk", "disknumber", "diskid", "drive", "lun", "volume", "volumeid", "vol", "asu"];
 /// When a request begins, where a unit of times follows.
-const BEGINS: &[&str] = &["start", "begin", "issue", "submit", "arrival"];
+const BEGINS: &[&str] = &[
+    "start",
+    "started",
+    "begin",
+    "begun",
+    "issue",
+    "issued",
+    "submit",
+    "submitted",
+    "arrival",
+    "arrived",
+    "queued",
+    "enqueued",
+    "dispatch",
+    "dispatched",
+    "recv",
+    "received",
+];
 /// Words behind a name that change nothing.
 const NEUTRAL: &[&str] = &[
     "id", "no", "nr", "num", "number", "stamp", "start", "begin", "issue", "submit", "arrival", "in", "of", "since",
@@ -61,9 +83,61 @@ pub(super) struct Named {
     pub(super) column: Column,
     /// A word where a unit belongs, which is none.
     pub(super) unknown: Option<String>,
+    /// The name is none of ours, so that its column may be anything.
+    pub(super) open: bool,
+    hint: Hint,
 }
 
-pub(super) fn named(name: &[u8]) -> Named {
+/// What a name may stand for beside others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hint {
+    None,
+    /// A time of unknown meaning, by the unit that ends the name.
+    TimeByUnit,
+    /// A time that is not the request's begin, with its unit.
+    LaterTime,
+    /// `start` alone: an address, or the time of one where something else is the address.
+    Start,
+    /// `end` and the like without a unit of times.
+    End,
+}
+
+/// What the names of a heading stand for together.
+pub(super) fn named_all<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<Named> {
+    let mut all: Vec<Named> = names.map(named).collect();
+    let is_time = |named: &Named| matches!(named.column, Column::Time(_));
+    let is_address = |named: &Named| matches!(named.column, Column::Address(_)) && named.hint != Hint::Start;
+    let mut has_time = all.iter().any(|named| is_time(named) && named.hint != Hint::TimeByUnit);
+    if all.iter().any(is_address) && !has_time {
+        for named in all.iter_mut().filter(|named| named.hint == Hint::Start) {
+            (named.column, has_time) = (Column::Time(None), true);
+        }
+    }
+    // Beside the request's begin, other times are passed over.
+    for named in all.iter_mut().filter(|named| has_time && named.hint == Hint::TimeByUnit) {
+        named.column = Column::Other;
+    }
+    // Of devices within devices the first is the one.
+    let devices = all.iter_mut().filter(|named| matches!(named.column, Column::Device { .. }));
+    devices.skip(1).for_each(|named| named.column = Column::Other);
+    all
+}
+
+/// The first name of a time, where no column is taken for one; and where that column is.
+pub(super) fn time_passed_over(all: &[Named]) -> Option<usize> {
+    let has_time = all.iter().any(|named| matches!(named.column, Column::Time(_)));
+    all.iter().position(|named| !has_time && named.hint == Hint::LaterTime)
+}
+
+/// Where a heading has the address of a request's end instead of its size.
+pub(super) fn end_without_size(all: &[Named]) -> Option<usize> {
+    let has = |is: fn(&Column) -> bool| all.iter().any(|named| is(&named.column));
+    let sizes = has(|column| matches!(column, Column::Size(_)));
+    let end = || all.iter().position(|named| named.hint == Hint::End);
+    if sizes || !has(|column| matches!(column, Column::Address(_))) { None } else { end() }
+}
+
+fn named(name: &[u8]) -> Named {
     let words = words_of(name);
     let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
     let time_unit = || words.iter().find_map(|word| time_unit(word));
@@ -75,22 +149,63 @@ pub(super) fn named(name: &[u8]) -> Named {
     let is_time_unit = |word: &str| self::time_unit(word).is_some();
     let is_unit = |word: &str| size_unit(word).is_some();
     let begins = || has(BEGINS) && time_unit().is_some();
-    let other = |column| Named { column, unknown: None };
-    if has(LATER) {
-        other(Column::Other)
+    // What was done of a request is a size, too.
+    let is_part_done = || has(&["done", "completed", "finished"]) && has(SIZES) && time_unit().is_none();
+    let ends_in_unit = words.len() > 1 && words.last().is_some_and(|word| is_time_unit(word));
+    let other = |column| Named { column, unknown: None, open: false, hint: Hint::None };
+    let is_end = || has(&["end", "stop"]) || (has(&["last"]) && has(ADDRESSES));
+    let ends = || is_end() && time_unit().is_none() && !has(TIMES) && !has(SIZES);
+    if ends() {
+        Named { hint: Hint::End, ..other(Column::Other) }
+    } else if has(LATER) && !is_part_done() {
+        let hint = if ends_in_unit { Hint::LaterTime } else { Hint::None };
+        Named { hint, ..other(Column::Other) }
     } else if has(TIMES) || begins() {
-        Named { column: Column::Time(time_unit().map(Clock::Unit)), unknown: unknown(&[TIMES, BEGINS], is_time_unit) }
-    } else if has(OPS) {
+        let column = Column::Time(time_unit().map(Clock::Unit));
+        Named { unknown: unknown(&[TIMES, BEGINS], is_time_unit), ..other(column) }
+    } else if has(OPS) || is_flag(&words) || words == ["read", "write"] || has(&["readwrite"]) {
         other(Column::Op)
     } else if has(SIZES) || (has(SIZES_BY_UNIT) && !has(ADDRESSES)) {
-        Named { column: Column::Size(unit_of(&words, 1)), unknown: unknown(&[SIZES], is_unit) }
+        let column = Column::Size(unit_of(&words, 1));
+        Named { unknown: unknown(&[SIZES], is_unit), ..other(column) }
     } else if has(ADDRESSES) || has(ADDRESSES_BY_UNIT) {
         let absent = if has(&["lba", "lbn", "lsn", "slba"]) { SECTOR_BYTES } else { 1 };
-        Named { column: Column::Address(unit_of(&words, absent)), unknown: unknown(&[ADDRESSES], is_unit) }
+        let column = Column::Address(unit_of(&words, absent));
+        let hint = if words == ["start"] { Hint::Start } else { Hint::None };
+        Named { unknown: unknown(&[ADDRESSES], is_unit), hint, ..other(column) }
     } else if has(DEVICES) {
         other(Column::Device { names: false })
+    } else if ends_in_unit {
+        Named { hint: Hint::TimeByUnit, ..other(Column::Time(time_unit().map(Clock::Unit))) }
     } else {
-        other(Column::Other)
+        Named { open: true, ..other(Column::Other) }
+    }
+}
+
+/// Whether a name asks whether the request is of one kind: `is_read`, `isWrite`, `write_flag`.
+fn is_flag(words: &[String]) -> bool {
+    let is_kind = |word: &String| matches!(word.as_str(), "read" | "write");
+    match words {
+        [is, kind] if is == "is" => is_kind(kind),
+        [kind, flag] if matches!(flag.as_str(), "flag" | "bit") => is_kind(kind),
+        [one] => matches!(one.as_str(), "isread" | "iswrite"),
+        _ => false,
+    }
+}
+
+/// The unit of times that a name has.
+pub(super) fn time_unit_of(name: &[u8]) -> Option<TimeUnit> {
+    words_of(name).iter().find_map(|word| time_unit(word))
+}
+
+/// What a column of yes and no says yes to; none of any other.
+pub(super) fn flagged(name: &[u8]) -> Option<Op> {
+    let words = words_of(name);
+    let says = |kind: &str| words.iter().any(|word| word.ends_with(kind));
+    match is_flag(&words) {
+        true if says("read") => Some(Op::Read),
+        true => Some(Op::Write),
+        false => None,
     }
 }
 
@@ -139,7 +254,9 @@ fn words_of(name: &[u8]) -> Vec<String> {
     for (at, &character) in characters.iter().enumerate() {
         let near = |at: Option<usize>, is: fn(&char) -> bool| at.and_then(|at| characters.get(at)).is_some_and(is);
         let lower: fn(&char) -> bool = |character| character.is_lowercase();
-        let begins = character.is_uppercase() && near(at.checked_sub(1), lower) && near(at.checked_add(1), lower);
+        let letter: fn(&char) -> bool = |character| character.is_alphabetic();
+        // The B of KiB begins nothing.
+        let begins = character.is_uppercase() && near(at.checked_sub(1), lower) && near(at.checked_add(1), letter);
         if begins || !(character.is_alphanumeric() || character == '\u{fffd}') {
             words.push(std::mem::take(&mut word));
         }

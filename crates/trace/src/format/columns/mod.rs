@@ -12,6 +12,7 @@ mod date;
 mod heading;
 pub(crate) mod ops;
 pub(crate) mod parser;
+mod seen;
 pub(crate) mod settle;
 pub(crate) mod suggest;
 
@@ -155,8 +156,26 @@ impl ColumnSpec {
 
     /// What a word asks for, if it has a meaning: an operation, or none of ours.
     fn op(&self, word: &[u8]) -> Option<Option<Op>> {
+        self.op_named(word).or_else(|| ops::of(word).map(Some))
+    }
+
+    /// The same of words that a person gives a meaning.
+    fn op_named(&self, word: &[u8]) -> Option<Option<Op>> {
         let named = self.ops.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word));
-        named.map(|(_, op)| *op).or_else(|| ops::of(word).map(Some))
+        named.map(|(_, op)| *op)
+    }
+
+    /// The same with addresses or sizes in other units, in bytes.
+    pub(crate) fn in_units(mut self, address: Option<u64>, size: Option<u64>) -> Self {
+        for column in &mut self.columns {
+            match (column, address, size) {
+                (Column::Address(unit), Some(bytes), _) | (Column::Size(unit), _, Some(bytes)) => {
+                    *unit = Unit::of(bytes);
+                }
+                _ => {}
+            }
+        }
+        self
     }
 
     fn check(&self) -> Result<(), String> {

@@ -59,19 +59,57 @@ fn likely(word: &str) -> Option<Op> {
     }
 }
 
-/// The error of words without a meaning, with an option that gives them one.
-pub(crate) fn without_meaning(words: &[&[u8]]) -> String {
+/// What a word means in a column that says yes to this operation.
+fn answer(word: &str, flag: Op) -> Option<Op> {
+    let other = if flag == Op::Read { Op::Write } else { Op::Read };
+    match word.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "t" | "y" => Some(flag),
+        "0" | "false" | "no" | "f" | "n" => Some(other),
+        _ => None,
+    }
+}
+
+/// Whether a word says yes or no.
+pub(super) fn is_answer(word: &[u8]) -> bool {
+    std::str::from_utf8(word).is_ok_and(|word| answer(word, Op::Read).is_some())
+}
+
+/// `--ops` for words without a meaning, OP where it is open; `flag` is what their column says yes to. None where a word
+/// cannot be written in it.
+pub(super) fn option(words: &[&[u8]], flag: Option<Op>) -> Option<String> {
+    let pairs: Option<Vec<String>> = words
+        .iter()
+        .map(|word| {
+            let word = std::str::from_utf8(word).ok()?;
+            let writable = !word.contains([',', '|']) && !word.chars().any(char::is_control) && word.trim() == word;
+            let means = meaning(word, flag).map_or("OP", Op::name);
+            (writable && !word.is_empty()).then(|| format!("{means}={word}"))
+        })
+        .collect();
+    pairs.map(|pairs| format!("--ops {}", for_a_shell(&pairs.join(","))))
+}
+
+fn meaning(word: &str, flag: Option<Op>) -> Option<Op> {
+    flag.and_then(|flag| answer(word, flag)).or_else(|| likely(word))
+}
+
+/// A word as a shell takes it for one.
+fn for_a_shell(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "=,.:_-+/@%".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// The error of words without a meaning, with an option that gives them one; `flag` is what their column says yes to.
+pub(super) fn without_meaning(words: &[&[u8]], flag: Option<Op>) -> String {
     let shown: Vec<String> = words.iter().map(|word| excerpt(word)).collect();
-    let means = |word: &String| likely(word).map_or("OP", Op::name);
-    let pairs: Vec<String> = shown.iter().map(|word| format!("{}={word}", means(word))).collect();
     let (what, them) = match shown.as_slice() {
         [one] => (format!("the operation {one} has"), "it"),
         several => (format!("the operations {} have", several.join(", ")), "them"),
     };
-    let open = if shown.iter().all(|word| likely(word).is_some()) {
-        ""
-    } else {
-        ", where OP is read, write, trim, flush or skip"
+    let Some(option) = option(words, flag) else {
+        return format!("{what} no meaning; --ops can name no word with a comma or a bar, and none that is no UTF-8");
     };
-    format!("{what} no meaning yet; --ops would give {them} one: --ops {}{open}", pairs.join(","))
+    let is_open = |word: &&[u8]| std::str::from_utf8(word).ok().and_then(|word| meaning(word, flag)).is_none();
+    let open = if words.iter().any(is_open) { ", where OP is read, write, trim, flush or skip" } else { "" };
+    format!("{what} no meaning yet; --ops would give {them} one: {option}{open}")
 }

@@ -4,16 +4,12 @@ use super::settle::Settled;
 use super::{Clock, Column, ColumnSpec, date, ops};
 use crate::error::excerpt;
 use crate::format::line_parser::{LineParser, Separator};
+use crate::format::names::Names;
 use crate::format::{Item, TimeUnit};
 use crate::noted::Note;
 use crate::number::{self, Flaw, unquoted};
 use crate::request::Op;
 use crate::skipped::SkipReason;
-
-/// So many devices can have names.
-const DEVICES_MAX: usize = 65_536;
-
-const NAME_BYTES_MAX: usize = 256;
 
 pub(crate) struct AnyColumns {
     spec: ColumnSpec,
@@ -23,7 +19,7 @@ pub(crate) struct AnyColumns {
     has_time: bool,
     lines_left: u64,
     device_names: bool,
-    devices: hashbrown::HashMap<Box<[u8]>, u32>,
+    devices: Names,
     /// Lines with columns after the last.
     extra_columns: u64,
 }
@@ -70,9 +66,14 @@ impl AnyColumns {
             lines_left: spec.skip_lines,
             device_names: has(Column::Device { names: true }),
             spec,
-            devices: hashbrown::HashMap::new(),
+            devices: Names::default(),
             extra_columns: 0,
         }
+    }
+
+    /// With devices numbered as the names of the whole trace are.
+    pub(crate) fn numbered(self, devices: Names) -> Self {
+        Self { devices, ..self }
     }
 
     fn record(&mut self, line: &[u8], cells: &Cells<'_>) -> Result<Item, Flaw> {
@@ -86,7 +87,7 @@ impl AnyColumns {
         let size = self.range(cells.size.0, "the size")?;
         let op = match self.spec.op(cells.op) {
             Some(op) => op,
-            None => return Err(Flaw::Value(ops::without_meaning(&[cells.op]))),
+            None => return Err(Flaw::Value(ops::without_meaning(&[cells.op], None))),
         };
         let device = cells.device.map_or(Ok(0), |device| self.device(device))?;
         Ok(match (op, address, size) {
@@ -143,16 +144,7 @@ impl AnyColumns {
                 value => value,
             });
         }
-        if let Some(&number) = self.devices.get(text) {
-            return Ok(number);
-        }
-        if self.devices.len() >= DEVICES_MAX || text.len() > NAME_BYTES_MAX {
-            let what = format!("over {DEVICES_MAX} names of devices, or one over {NAME_BYTES_MAX} bytes");
-            return Err(Flaw::Value(what));
-        }
-        let number = self.devices.len() as u32;
-        self.devices.insert(text.into(), number);
-        Ok(number)
+        self.devices.device(text, "devices")
     }
 }
 

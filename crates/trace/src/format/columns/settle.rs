@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Clock, Column, ColumnSpec, date, heading, ops, separator_of, split};
+use super::{Clock, Column, ColumnSpec, date, heading, ops, separator_of, split, suggest};
 use crate::TraceError;
 use crate::error::excerpt;
 use crate::format::TimeUnit;
 use crate::format::dialect::named_separator;
 use crate::format::disksim::FILE_TIMES;
 use crate::report::ColumnsRead;
+use crate::request::Op;
 
 /// A heading is one of so many lines that are not blank.
 const HEADING_LINES: usize = 8;
@@ -27,6 +28,8 @@ pub(crate) struct Settled {
     pub(crate) time_guessed: bool,
     /// What of the heading was not understood, for a person.
     pub(crate) remarks: Vec<String>,
+    /// What the column of operations says yes to, where its name is that of a flag.
+    flag: Option<Op>,
 }
 
 impl Settled {
@@ -93,7 +96,16 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
         ("sizes", |column| matches!(column, Column::Size(_))),
     ];
     let names = split(line, separator);
-    let mut columns: Vec<Column> = names.iter().map(|name| heading::named(name).column).collect();
+    let all = heading::named_all(names.iter().copied());
+    if let Some(end) = heading::end_without_size(&all).and_then(|at| names.get(at))
+        && !has_number(line, separator)
+    {
+        return Some(format!(
+            "the heading names where requests end (`{}`) and no sizes; a column of sizes instead of it would be right",
+            excerpt(end)
+        ));
+    }
+    let mut columns: Vec<Column> = all.iter().map(|named| named.column).collect();
     let mut twice = Vec::new();
     for (kind, is) in kinds {
         let found: Vec<usize> = (0..columns.len()).filter(|&at| columns.get(at).is_some_and(is)).collect();
@@ -108,8 +120,12 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
     }
     let spec = ColumnSpec { columns, separator: Some(separator), skip_lines: 0, ops: Vec::new() };
     let is_request = !twice.is_empty() && spec.check().is_ok();
+    let of_each = if twice.len() > 1 { " of each" } else { "" };
     is_request.then(|| {
-        format!("the heading names {}; --columns {spec} takes the first, `-` passes a column over", twice.join(" and "))
+        format!(
+            "the heading names {}; --columns {spec} takes the first{of_each}, `-` passes a column over",
+            twice.join(" and ")
+        )
     })
 }
 
@@ -128,15 +144,11 @@ fn candidates(text: &[u8], mut separator: Option<u8>) -> impl Iterator<Item = (&
 
 /// The columns that a heading names; an error if these make no request.
 fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
-    let mut columns = Vec::new();
-    let mut unknown = Vec::new();
-    for name in split(line, separator) {
-        let mut named = heading::named(name);
-        // Devices within devices: the first is the one.
-        let is_device = |column: &Column| matches!(column, Column::Device { .. });
-        if is_device(&named.column) && columns.iter().any(is_device) {
-            named.column = Column::Other;
-        }
+    let (mut columns, mut unknown) = (Vec::new(), Vec::new());
+    let names = split(line, separator);
+    let all = heading::named_all(names.iter().copied());
+    let passed_over = heading::time_passed_over(&all);
+    for (name, named) in names.iter().zip(all) {
         columns.push(named.column);
         unknown.extend(named.unknown.map(|word| (named.column, String::from_utf8_lossy(name).into_owned(), word)));
     }
@@ -151,11 +163,37 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
             }
             _ => ("bytes are", format!("--columns {spec}")),
         };
+        let such_as = match column {
+            Column::Time(_) => "",
+            Column::Address(_) => ", with another unit if need be, such as lba:4096",
+            _ => ", with another unit if need be, such as size:4096",
+        };
         let (name, word) = (name.escape_debug(), word.escape_debug());
-        format!("column `{name}`: `{word}` is no known unit, so {unit} a guess; {option} settles it")
+        format!("column `{name}`: `{word}` is no known unit, so {unit} a guess; {option} settles it{such_as}")
     });
-    let remarks = remarks.collect();
-    Ok(Settled { spec, time_guessed, remarks })
+    let mut remarks: Vec<String> = remarks.collect();
+    if let Some((at, name)) = passed_over.and_then(|at| Some((at, *names.get(at)?))) {
+        let mut with_time = spec.clone();
+        let unit = heading::time_unit_of(name);
+        with_time.columns.get_mut(at).into_iter().for_each(|column| *column = Column::Time(unit.map(Clock::Unit)));
+        remarks.push(format!(
+            "no column is taken for times, though `{}` has some; --columns {with_time} takes it for them",
+            excerpt(name)
+        ));
+    }
+    let flag = columns_flag(&spec, &names);
+    Ok(Settled { spec, time_guessed, remarks, flag })
+}
+
+/// What the column of operations says yes to, where it is one of yes and no.
+fn columns_flag(spec: &ColumnSpec, names: &[&[u8]]) -> Option<Op> {
+    let at = spec.columns.iter().position(|column| *column == Column::Op)?;
+    names.get(at).and_then(|name| heading::flagged(name))
+}
+
+/// Whether a line has a number in it, as records have and headings have not.
+fn has_number(line: &[u8], separator: u8) -> bool {
+    split(line, separator).iter().any(|cell| cell.first().is_some_and(u8::is_ascii_digit))
 }
 
 /// The columns of a file that begins like this: as a person says, or as its heading does.
@@ -164,6 +202,12 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
     let headed = given.columns.is_empty();
     let mut settled = if headed {
         let Some((_, found)) = heading_of(text, given.separator) else {
+            let first = candidates(text, given.separator).next();
+            if first.is_none_or(|(line, by)| has_number(line, by)) {
+                let fit = suggest::options(text).map_or(String::new(), |fit| format!("; {} may be right", fit.options));
+                let what = format!("there is no heading, so --columns is needed to name the columns{fit}");
+                return Err(TraceError::file(file, what));
+            }
             let why = candidates(text, given.separator).next().and_then(|(line, by)| of_line(line, by).err());
             let why = why.unwrap_or_else(|| "there is none".to_owned());
             let what = format!("the heading names no columns that make a request ({why}); --columns would name them");
@@ -174,14 +218,14 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
     } else {
         let separator = given.separator.unwrap_or_else(|| separator_by_count(text, &given));
         let spec = ColumnSpec { separator: Some(separator), ..given };
-        Settled { spec, time_guessed: false, remarks: Vec::new() }
+        Settled { spec, time_guessed: false, remarks: Vec::new(), flag: None }
     };
-    settled.take(&Sample::of(text, &settled.spec), headed);
-    let sample = Sample::of(text, &settled.spec);
+    settled.take(&Sample::of(text, &settled.spec, settled.flag), headed);
+    let sample = Sample::of(text, &settled.spec, settled.flag);
     match sample.words.first() {
         Some((line, _)) => {
             let words: Vec<&[u8]> = sample.words.iter().map(|(_, word)| *word).collect();
-            Err(TraceError::line(file, *line, ops::without_meaning(&words)))
+            Err(TraceError::line(file, *line, ops::without_meaning(&words, settled.flag)))
         }
         None => Ok(settled),
     }
@@ -254,7 +298,7 @@ struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    fn of(text: &'a [u8], spec: &ColumnSpec) -> Self {
+    fn of(text: &'a [u8], spec: &ColumnSpec, flag: Option<Op>) -> Self {
         let mut sample = Sample::default();
         let separator = spec.separator.unwrap_or(b',');
         let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).zip(1..);
@@ -275,6 +319,10 @@ impl<'a> Sample<'a> {
                     Column::Time(_) => sample.first_time = sample.first_time.or(Some(cell)),
                     Column::Device { .. } => {
                         sample.device_names |= cell.is_empty() || !cell.iter().all(u8::is_ascii_digit);
+                    }
+                    // The t of true is no trim.
+                    Column::Op if flag.is_some() && ops::is_answer(cell) && spec.op_named(cell).is_none() => {
+                        sample.word(number, cell);
                     }
                     Column::Op if spec.op(cell).is_none() => sample.word(number, cell),
                     _ => {}

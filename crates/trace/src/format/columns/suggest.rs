@@ -1,35 +1,28 @@
 //! Columns that would fit a file of no known format, for the error that says so.
 
-use std::collections::BTreeSet;
-
-use super::{Clock, Column, ColumnSpec, Unit, date, ops, separator_of, split};
+use super::seen::{Seen, follows, look, number};
+use super::{Clock, Column, ColumnSpec, Unit, heading, ops, separator_of, split};
 use crate::format::TimeUnit;
 use crate::format::dialect::named_separator;
 
 /// So many lines are looked at.
 const LINES: usize = 200;
 
-/// What is known of a column.
-#[derive(Default)]
-struct Seen<'a> {
-    numbers: usize,
-    ops: usize,
-    dates: usize,
-    /// What is no number, no operation and no date.
-    names: BTreeSet<&'a [u8]>,
-    named: usize,
-    fractions: usize,
-    ascending: bool,
-    last: Option<f64>,
-    first: f64,
-    largest: f64,
-    /// Every number, bit by bit or.
-    bits: u64,
-    different: BTreeSet<u64>,
+/// So many different values rank a column alike.
+const DIFFERENT: usize = 64;
+
+/// A column of operations has so many words at the most.
+const FEW_WORDS: usize = 8;
+
+/// Options that would read a file.
+pub(crate) struct Fit {
+    pub(crate) options: String,
+    /// What of them is a guess that a wrong figure would not show.
+    pub(crate) caveat: &'static str,
 }
 
 /// A `--columns` and a `--separator` that would read these lines, if there is one.
-pub(crate) fn options(text: &[u8]) -> Option<String> {
+pub(crate) fn options(text: &[u8]) -> Option<Fit> {
     let lines: Vec<&[u8]> = text
         .split(|&byte| byte == b'\n')
         .map(<[u8]>::trim_ascii)
@@ -46,8 +39,6 @@ pub(crate) fn options(text: &[u8]) -> Option<String> {
     }
     let seen: Vec<Seen> =
         (0..count).map(|index| look(rows.iter().filter_map(|row| row.get(index).copied()), separator)).collect();
-    let spec = ColumnSpec { columns: kinds(&seen, rows.len())?, separator: None, skip_lines: 0, ops: Vec::new() };
-    spec.check().ok()?;
     let is_text = |line: &[u8]| line.is_empty() || line.starts_with(b"#");
     let is_record = |line: &[u8]| {
         let cells = split(line, separator);
@@ -56,58 +47,61 @@ pub(crate) fn options(text: &[u8]) -> Option<String> {
     let before: Vec<&[u8]> =
         text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).take_while(|line| !is_record(line)).collect();
     let skip = if before.iter().all(|line| is_text(line)) { 0 } else { before.len() };
-    let codes = spec.columns.iter().position(|column| *column == Column::Op).and_then(|index| seen.get(index));
-    let mut options = format!("--columns {spec}");
-    if codes.is_some_and(|codes| codes.ops == 0) {
-        options += " --ops read=0,write=1";
+    let names = before.iter().rev().filter(|line| !is_text(line)).map(|line| split(line, separator));
+    let names = names.take(1).find(|names| names.len() == count).unwrap_or_default();
+    let records: Vec<&Vec<&[u8]>> = rows.iter().copied().filter(|row| **row != names).collect();
+    let named = said_by(&names).unwrap_or_else(|| vec![None; count]);
+    let columns = kinds(&seen, &records, named, separator)?;
+    let spec = ColumnSpec { columns, separator: None, skip_lines: 0, ops: Vec::new() };
+    spec.check().ok()?;
+    let at = spec.columns.iter().position(|column| *column == Column::Op)?;
+    let mut fit = Fit { options: format!("--columns {spec}"), caveat: "" };
+    let mut words: Vec<&[u8]> = records.iter().filter_map(|row| row.get(at).copied()).collect();
+    let flag = names.get(at).and_then(|name| heading::flagged(name));
+    words.retain(|word| ops::of(word).is_none() || (flag.is_some() && ops::is_answer(word)));
+    let most = words.len() * 2 > records.len();
+    words.sort_unstable();
+    words.dedup();
+    match words.as_slice() {
+        [] => {}
+        [one, other] if flag.is_none() && number(one, separator).is_some() && number(other, separator).is_some() => {
+            let (one, other) = (String::from_utf8_lossy(one), String::from_utf8_lossy(other));
+            fit.options += &format!(" --ops read={one},write={other}");
+            fit.caveat = "; which number is a read is a guess";
+        }
+        several if most => fit.options += &format!(" {}", ops::option(several, flag)?),
+        // A few words that are none of ours.
+        _ => {}
     }
     if skip > 0 {
-        options += &format!(" --skip-lines {skip}");
+        fit.options += &format!(" --skip-lines {skip}");
     }
-    Some(options)
+    Some(fit)
 }
 
-fn number(cell: &[u8], separator: u8) -> Option<f64> {
-    let text = std::str::from_utf8(cell).ok()?;
-    let text = if separator == b',' { text.to_owned() } else { text.replacen(',', ".", 1) };
-    match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as f64),
-        None => text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0),
-    }
-}
-
-fn look<'a>(cells: impl Iterator<Item = &'a [u8]>, separator: u8) -> Seen<'a> {
-    let mut seen = Seen { ascending: true, ..Seen::default() };
-    for cell in cells {
-        let is_op = ops::of(cell).is_some();
-        seen.ops += usize::from(is_op);
-        seen.dates += usize::from(date::looks_like(cell));
-        let Some(value) = number(cell, separator) else {
-            if !is_op && !date::looks_like(cell) {
-                seen.names.insert(cell);
-                seen.named += 1;
-            }
-            continue;
+/// What the names of a heading say, each column once; none if that is little.
+fn said_by(names: &[&[u8]]) -> Option<Vec<Option<Column>>> {
+    let all = heading::named_all(names.iter().copied());
+    let mut said: Vec<Option<Column>> = Vec::with_capacity(all.len());
+    for named in all {
+        let again = |other: &Option<Column>| {
+            other.is_some_and(|other| std::mem::discriminant(&other) == std::mem::discriminant(&named.column))
         };
-        if seen.numbers == 0 {
-            seen.first = value;
-        }
-        seen.numbers += 1;
-        seen.fractions += usize::from(cell.iter().any(|byte| matches!(byte, b'.' | b',')));
-        seen.ascending &= seen.last.is_none_or(|last| last <= value);
-        seen.last = Some(value);
-        seen.largest = seen.largest.max(value);
-        seen.bits |= value as u64;
-        if seen.different.len() < 64 {
-            seen.different.insert(value.to_bits());
-        }
+        let once = if said.iter().any(again) { Column::Other } else { named.column };
+        said.push((!named.open).then_some(once));
     }
-    seen
+    let needed = |column: &&Option<Column>| !matches!(column, None | Some(Column::Other | Column::Device { .. }));
+    (said.iter().filter(needed).count() >= 2).then_some(said)
 }
 
-/// What each column is, by what is most telling first.
-fn kinds(seen: &[Seen<'_>], rows: usize) -> Option<Vec<Column>> {
-    let mut kinds = vec![None; seen.len()];
+/// What each column is, by what is most telling first. What a heading says stays.
+fn kinds(
+    seen: &[Seen<'_>],
+    records: &[&Vec<&[u8]>],
+    mut kinds: Vec<Option<Column>>,
+    separator: u8,
+) -> Option<Vec<Column>> {
+    let rows = records.len();
     let mostly = |count: usize| count * 2 > rows;
     let give = |kinds: &mut Vec<Option<Column>>, index: Option<usize>, kind: Column| {
         if let Some(slot) = index.and_then(|index| kinds.get_mut(index)) {
@@ -116,20 +110,48 @@ fn kinds(seen: &[Seen<'_>], rows: usize) -> Option<Vec<Column>> {
         index
     };
     let free = |kinds: &[Option<Column>], index: usize| kinds.get(index).is_some_and(Option::is_none);
+    let said =
+        |kinds: &[Option<Column>], is: fn(&Column) -> bool| kinds.iter().position(|kind| kind.as_ref().is_some_and(is));
     let indices = || 0..seen.len();
     let of = |index: usize| seen.get(index);
+    let has_time = said(&kinds, |column| matches!(column, Column::Time(_)));
     // Words for operations, else few small codes.
-    let words = indices().find(|&index| of(index).is_some_and(|column| mostly(column.ops)));
+    let named_op = said(&kinds, |column| *column == Column::Op);
+    let words = named_op
+        .or_else(|| indices().find(|&index| free(&kinds, index) && of(index).is_some_and(|column| mostly(column.ops))));
     // Times are dates, or ascend and are the first column that does.
     let dates = indices().find(|&index| of(index).is_some_and(|column| mostly(column.dates)));
+    let dates = dates.filter(|&index| has_time.is_none_or(|time| time == index));
     give(&mut kinds, dates, Column::Time(Some(Clock::Date)));
-    let time = indices().filter(|_| dates.is_none()).find(|&index| {
-        Some(index) != words
-            && of(index).is_some_and(|column| {
-                let differ = column.different.len() > 1 || (column.fractions > 0 && rows == 1);
-                mostly(column.numbers) && column.ascending && differ
-            })
-    });
+    let is_free_number =
+        |kinds: &[Option<Column>], index: usize| free(kinds, index) && of(index).is_some_and(|c| mostly(c.numbers));
+    let grows = |index: usize| {
+        of(index).is_some_and(|column| {
+            let differ = column.different.len() > 1 || (column.fractions > 0 && rows == 1);
+            column.ascending && differ
+        })
+    };
+    let mut growing: Vec<usize> =
+        indices().filter(|&index| Some(index) != words && is_free_number(&kinds, index) && grows(index)).collect();
+    // What grows by one is the number of the line, where there is enough beside it.
+    let numbers = indices().filter(|&index| Some(index) != words && is_free_number(&kinds, index)).count();
+    let counts = |index: &usize| of(*index).is_some_and(|c| c.numbers > 2 && c.jumps == 0 && c.fractions == 0);
+    let needed = [
+        has_time.is_none() && dates.is_none(),
+        said(&kinds, |column| matches!(column, Column::Address(_))).is_none(),
+        said(&kinds, |column| matches!(column, Column::Size(_))).is_none(),
+        words.is_none(),
+    ];
+    let counter = growing.iter().copied().find(counts);
+    if numbers > needed.iter().filter(|needed| **needed).count()
+        && let Some(counter) = counter.filter(|_| growing.len() > 1 || has_time.or(dates).is_some())
+    {
+        give(&mut kinds, Some(counter), Column::Other);
+        growing.retain(|index| *index != counter);
+    }
+    let first = growing.first().copied().filter(|_| dates.is_none() && has_time.is_none());
+    let before = |time: usize| growing.iter().copied().find(|&other| follows(records, time, other, separator));
+    let time = first.map(|time| before(time).unwrap_or(time));
     if let Some(column) = time.and_then(of) {
         let unit = match column.last.unwrap_or_default() - column.first {
             _ if column.fractions > 0 => TimeUnit::S,
@@ -140,13 +162,29 @@ fn kinds(seen: &[Seen<'_>], rows: usize) -> Option<Vec<Column>> {
         };
         give(&mut kinds, time, Column::Time(Some(Clock::Unit(unit))));
     }
+    // What follows the time closely is that of the completion.
+    if let Some(time) = time.or(has_time) {
+        for later in indices() {
+            let is_free = Some(later) != words && is_free_number(&kinds, later);
+            if is_free && follows(records, later, time, separator) {
+                give(&mut kinds, Some(later), Column::Other);
+            }
+        }
+    }
     let codes = || {
         indices().find(|&index| {
             free(&kinds, index)
                 && of(index).is_some_and(|c| mostly(c.numbers) && c.largest <= 3.0 && c.different.len() == 2)
         })
     };
-    let op = words.or_else(codes)?;
+    // Where a heading says the rest, the one column of few words that it leaves open.
+    let range_is_said = !needed.iter().skip(1).take(2).any(|needed| *needed);
+    let open = || {
+        let mut open = indices().filter(|&index| range_is_said && free(&kinds, index));
+        let only = open.next().filter(|_| open.next().is_none());
+        only.filter(|&index| of(index).is_some_and(|c| c.names.len() <= FEW_WORDS))
+    };
+    let op = words.or_else(codes).or_else(open)?;
     give(&mut kinds, Some(op), Column::Op);
     let numeric = |kinds: &[Option<Column>]| -> Vec<usize> {
         let mut all: Vec<usize> = indices()
@@ -154,26 +192,38 @@ fn kinds(seen: &[Seen<'_>], rows: usize) -> Option<Vec<Column>> {
             .collect();
         // Addresses differ most, do not ascend as numbers of records do, and are large.
         let rank = |index: usize| {
-            let seen = of(index).map_or((0, false, 0), |c| (c.different.len(), !c.ascending, c.largest as u64));
-            std::cmp::Reverse(seen)
+            let rank = |c: &Seen| (c.different.len().min(DIFFERENT), !c.ascending, c.largest as u64);
+            std::cmp::Reverse(of(index).map_or((0, false, 0), rank))
         };
         all.sort_by_key(|&index| rank(index));
         all
     };
-    let address = *numeric(&kinds).first()?;
     let bytes_of =
         |index: usize| Unit::of(of(index).map_or(1, |column| if column.bits.is_multiple_of(512) { 1 } else { 512 }));
-    give(&mut kinds, Some(address), Column::Address(bytes_of(address)));
-    // Sizes stand beside addresses, most of them behind.
-    let rest = numeric(&kinds);
-    let beside = [address + 1, address.wrapping_sub(1)];
-    let size = beside.into_iter().find(|index| rest.contains(index)).or(rest.first().copied())?;
-    give(&mut kinds, Some(size), Column::Size(bytes_of(size)));
-    // Few names that come again are devices.
-    let named = indices().find(|&index| {
-        free(&kinds, index) && of(index).is_some_and(|c| mostly(c.named) && c.names.len() * 3 <= c.named * 2)
-    });
-    let device = named.or_else(|| numeric(&kinds).into_iter().find(|&index| index < address));
-    give(&mut kinds, device, Column::Device { names: false });
+    let address = match said(&kinds, |column| matches!(column, Column::Address(_))) {
+        Some(said) => said,
+        None => {
+            let address = *numeric(&kinds).first()?;
+            give(&mut kinds, Some(address), Column::Address(bytes_of(address)));
+            address
+        }
+    };
+    if said(&kinds, |column| matches!(column, Column::Size(_))).is_none() {
+        // Sizes stand beside addresses, most of them behind.
+        let rest = numeric(&kinds);
+        let beside = [address + 1, address.wrapping_sub(1)];
+        let size = beside.into_iter().find(|index| rest.contains(index)).or(rest.first().copied())?;
+        give(&mut kinds, Some(size), Column::Size(bytes_of(size)));
+    }
+    if said(&kinds, |column| matches!(column, Column::Device { .. })).is_none() {
+        // Few names or numbers that come again are devices.
+        let named = indices().find(|&index| {
+            free(&kinds, index) && of(index).is_some_and(|c| mostly(c.named) && c.names.len() * 3 <= c.named * 2)
+        });
+        let comes_again = |index: &usize| of(*index).is_some_and(|c| c.different.len() * 3 <= c.numbers * 2);
+        let numbered = || numeric(&kinds).into_iter().find(|index| *index < address && comes_again(index));
+        let device = named.or_else(numbered);
+        give(&mut kinds, device, Column::Device { names: false });
+    }
     Some(kinds.into_iter().map(|kind| kind.unwrap_or(Column::Other)).collect())
 }

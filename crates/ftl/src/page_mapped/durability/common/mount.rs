@@ -13,7 +13,7 @@ use crate::page_mapped::validity::{AnyValidity, Validity};
 use crate::{ANCHOR_BLOCKS, FtlError, RecoveryReport, Shape};
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, PageRead, Purpose, Spare};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, PageRead, Purpose, Spare, Time};
 
 /// A page with its spare area.
 #[derive(Clone, Copy, Preserve)]
@@ -116,6 +116,26 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         done
     }
 
+    /// Has the mapping read pages of its own, side by side with all others that the step reads.
+    pub(crate) fn read_mapping<T>(&mut self, act: impl FnOnce(&mut M, &mut MetaIo<'_, N>) -> T) -> T {
+        let PageMapped { mapping, blocks, durability, streams, .. } = &mut *self.ftl;
+        let (lent, at) = ((blocks, durability), self.steps.began());
+        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, at).side_by_side();
+        let done = act(mapping, &mut io);
+        self.steps.count(&mut io);
+        done
+    }
+
+    /// Has the validity store read pages of its own, side by side with all others that the step reads.
+    pub(crate) fn read_validity<T>(&mut self, act: impl FnOnce(&mut V, &mut MetaIo<'_, N>) -> T) -> T {
+        let PageMapped { validity, blocks, durability, streams, .. } = &mut *self.ftl;
+        let (lent, at) = ((blocks, durability), self.steps.began());
+        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, at).side_by_side();
+        let done = act(validity, &mut io);
+        self.steps.count(&mut io);
+        done
+    }
+
     /// Has the mapping write something, with the list of pages that it makes stale. Counted if it succeeds.
     pub(crate) fn write_mapping<T>(
         &mut self,
@@ -200,14 +220,20 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         }
     }
 
-    /// Writes a copy of a user page, of which this was read. Where it is.
-    pub(crate) fn copy_user_page(&mut self, of: &Spare, data: &Owned, marks: SpareMarks) -> Result<Page, FtlError> {
+    /// Writes a copy of a user page, of which this was read before `at`. Where it is.
+    pub(crate) fn copy_user_page(
+        &mut self,
+        of: &Spare,
+        data: &Owned,
+        marks: SpareMarks,
+        at: Time,
+    ) -> Result<Page, FtlError> {
         debug_assert_eq!(of.kind, Kind::User, "it is no user page");
         let Spare { key, version, data_crc, .. } = *of;
         let copy = NewPage { kind: Kind::User, key, version, content: data.content(), data_crc, marks };
         let stream = self.ftl.stream_for_recovered();
         let PageMapped { blocks, durability, .. } = &mut *self.ftl;
-        let (to, safe) = blocks.append(self.nand, durability, stream, &copy, Purpose::Recovery, self.steps.now)?;
+        let (to, safe) = blocks.append(self.nand, durability, stream, &copy, Purpose::Recovery, at)?;
         self.steps.step.programs += 1;
         self.steps.now = self.steps.now.max(safe);
         Ok(to)
@@ -233,7 +259,10 @@ impl<M: Mapping + Into<AnyMapping>, V: Validity + Into<AnyValidity>> PageMapped<
         }
         steps.end();
         let mut report = steps.report;
-        report.scratch_bytes = scratch_bytes + steps.first.bytes();
+        // A page is being read on each die.
+        let geometry = self.blocks.geometry();
+        let in_flight = u64::from(geometry.dies()) * u64::from(geometry.page_bytes());
+        report.scratch_bytes = scratch_bytes + steps.first.bytes() + in_flight;
         report.done = steps.now;
         // Notes on blocks that policies need are made of what was read.
         self.blocks.note_first_pages(&steps.first, self.streams.placement);

@@ -124,6 +124,6 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
     /// The bytes of a translation page.
     pub(crate) fn read_translation_page(&mut self, part: u32, page: Page) -> Option<Vec<u8>> {
         debug_assert!(part < self.ftl.mapping.parts(), "the table has no such translation page");
-        self.mapping(|_, io| io.read(page, Kind::Translation, part).map(<[u8]>::to_vec))
+        self.read_mapping(|_, io| io.read(page, Kind::Translation, part).map(<[u8]>::to_vec))
     }
 }

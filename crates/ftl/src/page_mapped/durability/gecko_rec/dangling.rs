@@ -59,7 +59,7 @@ impl GeckoGathered {
         }
         let mut stale = vec![0; (drive.nand.geometry().pages() as usize).div_ceil(64)];
         if drive.ftl.validity.is_believed() {
-            drive.validity(|gecko, io| {
+            drive.read_validity(|gecko, io| {
                 gecko.stale_pages(io, erased, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
             });
         }

@@ -80,7 +80,7 @@ impl GeckoGathered {
         asked.dedup();
         let mut stale = vec![0u16; geometry.blocks() as usize];
         let erased = |block: Block| since.binary_search(&block).is_ok();
-        let known = drive.validity(|gecko, io| {
+        let known = drive.read_validity(|gecko, io| {
             gecko.block_states(io, erased, &asked, |block, state| {
                 stale[block.index()] = if state.free { FREE } else { state.stale };
             })

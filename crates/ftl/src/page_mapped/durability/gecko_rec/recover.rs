@@ -91,7 +91,7 @@ impl GeckoGathered {
     /// Gecko takes its runs for its own: the moment that the last flush had frozen, and from where on to scan.
     fn restore_runs<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
         let geometry = drive.geometry();
-        let (frozen, mut scan_from) = drive.validity(|gecko, io| gecko.restore(io, scan.clone()));
+        let (frozen, mut scan_from) = drive.read_validity(|gecko, io| gecko.restore(io, scan.clone()));
         debug_assert!(frozen <= self.bid.seq_max, "the last flush has frozen what was not programmed");
         if !drive.keeps(Barrier::ScanFromWritten) {
             let scanned = 2 * u64::from(drive.ftl.mapping.cache_entries());

@@ -23,7 +23,7 @@ impl GeckoGathered {
     ) {
         self.suspects.retain(|suspect| self.bid.may_have_been_in_flight(&suspect.found.spare));
         self.suspect_metadata.retain(|found| self.bid.may_have_been_in_flight(&found.spare));
-        let mut in_use: Vec<Page> = drive.mapping(|paged, io| paged.metadata_pages(io));
+        let mut in_use: Vec<Page> = drive.read_mapping(|paged, io| paged.metadata_pages(io));
         in_use.extend(drive.ftl.validity.metadata_pages());
         in_use.extend(drive.ftl.mapping.found_pages());
         in_use.sort_unstable();
@@ -50,7 +50,7 @@ impl GeckoGathered {
         if any_in_use(drive.ftl.validity.kind()) {
             let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
             let scan = scan.without(&suspects);
-            let needed = drive.validity(|gecko, io| gecko.pages_in_use(io, scan));
+            let needed = drive.read_validity(|gecko, io| gecko.pages_in_use(io, scan));
             self.fallbacks.extend(needed);
         }
         // Of the older copies of a suspect the newest, which it was copied from, perhaps, and the newest that is no
@@ -96,11 +96,13 @@ impl GeckoGathered {
             let FoundPage { page, spare } = suspect.found;
             spare.kind == Kind::User && drive.ftl.mapping.found(LogicalPage(spare.key)) == Some(Place::At(page))
         });
+        // They do not wait for each other.
+        let at = drive.steps.now;
         for suspect in &self.suspects {
             let FoundPage { page, spare } = suspect.found;
             let key = LogicalPage(spare.key);
             drive.let_go_if_out_of_blocks(emptied);
-            let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::NONE)?;
+            let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::NONE, at)?;
             drive.ftl.mapping.copied(key, to);
             drive.ftl.before.push(page);
         }

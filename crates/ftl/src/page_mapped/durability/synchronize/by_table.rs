@@ -60,7 +60,7 @@ impl Gathered<LiveByTable> {
             } else if entries.peek().is_none() {
                 continue;
             }
-            let known: Vec<(u32, Place)> = drive.mapping(|paged, io| match version {
+            let known: Vec<(u32, Place)> = drive.read_mapping(|paged, io| match version {
                 Some(version) => paged.entries_at(io, part, version.page).collect(),
                 None => range.map(|key| (key, Place::Nowhere)).collect(),
             });

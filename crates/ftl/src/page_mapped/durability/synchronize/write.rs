@@ -77,10 +77,12 @@ impl<L: LiveBy> Gathered<L> {
         }
         // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
         self.suspects.retain(|suspect| found.place_of(suspect.found.spare.key) == Some(suspect.found.page));
+        // They do not wait for each other.
+        let at = drive.steps.now;
         for suspect in &self.suspects {
             self.let_go_if_out_of_blocks(drive, holding);
             let FoundPage { page, spare } = suspect.found;
-            let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::of(&spare))?;
+            let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::of(&spare), at)?;
             drive.ftl.validity.validate(to);
             found.copied(spare.key, to);
             drive.drop_entered(page);

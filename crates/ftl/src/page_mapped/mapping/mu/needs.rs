@@ -20,9 +20,18 @@ impl MuMapping {
     ///
     /// A page that is moved is at the most three updates (the extent that it is cut out of falls into two). It may
     /// split a leaf, and an inner node once in many times. Where updates gather, those are in one leaf, or two.
-    pub(crate) fn needs(geometry: &Geometry, layout: Layout, logical_pages: u32, write_pages: u32) -> Needs {
+    ///
+    /// The worst tree has an extent for each logical page. Where an extent is counted on to have `extent_pages` on
+    /// average, the tree may outgrow its room. Then the host's writes are refused as on a full drive, before collections
+    /// come to nothing ([`PageMapped::can_gain`](crate::page_mapped::parts::PageMapped)).
+    pub(crate) fn needs(
+        geometry: &Geometry,
+        layout: Layout,
+        logical_pages: u32,
+        (write_pages, extent_pages): (u32, u32),
+    ) -> Needs {
         let trims = u64::from(regions(geometry, logical_pages));
-        let pages = layout.pages_max(entries_max(geometry, logical_pages));
+        let pages = layout.pages_max(entries_max(geometry, logical_pages.div_ceil(extent_pages)));
         let block = u64::from(geometry.pages_per_block());
         let updates = if gathers(write_pages) { 2 * block } else { 5 * block };
         let programs = updates + trims.min(PENDING_MAX.into()) + u64::from(write_pages);

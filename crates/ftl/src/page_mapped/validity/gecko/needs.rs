@@ -1,11 +1,12 @@
 //! How much flash Logarithmic Gecko can take, and how much it can write in a row, for any size ratio.
 //!
 //! Three things bound it. A run is in level i where it has from Tⁱ to Tⁱ⁺¹ − 1 pages, and each level has at most one:
-//! two that meet are merged. No run is longer than one with an entry for every part of every block. And a merge that
+//! two that meet are merged, and stay beside their output while that is under way. No run is longer than one with an entry for every part of every block. And a merge that
 //! reaches level i needs Tⁱ pages above it. So it happens once in Tⁱ flushes, and once more for what had gathered
 //! before.
 
 use super::Tuning;
+use super::slices::MERGED_AT_ONCE;
 use crate::config::GeckoMerge;
 use crate::page_mapped::needs::Needs;
 
@@ -17,18 +18,39 @@ impl Tuning {
         let entries = self.buffer_entries() as u64;
         // A buffer that was nearly full when it began, and one that blocks erased meanwhile fill up.
         let flushes = reports / entries + 2 + synchronizations.map_or(0, |n| n / entries + 3);
+        Needs { live_pages: self.live_pages(), programs: self.programs(flushes), ..Needs::default() }
+    }
+
+    /// Pages of runs, and of merges under way, at the most.
+    pub(super) fn live_pages(&self) -> u64 {
+        let longest = u64::from(self.longest_run());
         // The longest run; and of the levels below it, full ones, each has at the most 1/T of the one above it:
-        // together they have no more than twice the pages of the longest, which is the case of T = 2.
-        let live_pages = 3 * u64::from(self.longest_run()) + 2;
-        Needs { live_pages, programs: self.programs(flushes), ..Needs::default() }
+        // together they have no more than twice the pages of the longest, which is the case of T = 2. Then a merge of
+        // all of them.
+        let at_once = 3 * longest + 2;
+        // What comes while that is under way, and its merges; and one more merge, for a drive on which power cuts have
+        // left inputs of many.
+        if self.is_merged_at_once() { at_once } else { at_once + longest / 2 + longest }
+    }
+
+    /// Whether no merge is done in slices.
+    fn is_merged_at_once(&self) -> bool {
+        2 * (self.longest_run() as usize) < MERGED_AT_ONCE
     }
 
     /// Pages that so many flushes in a row can program, at the most.
     fn programs(&self, flushes: u64) -> u64 {
         let ratio = u64::from(self.size_ratio);
         let longest = u64::from(self.longest_run());
-        // Every flush begins with a page of its own.
-        let mut programs = flushes;
+        // Every flush begins with a page of its own. Merges that were under way before may be done: one of all runs, and
+        // those of what came meanwhile, which is less than a third of it; two by two, one for each of the longest runs that
+        // power cuts can have left.
+        let under_way = match self.merge {
+            _ if self.is_merged_at_once() => 0,
+            GeckoMerge::MultiWay => longest + longest / 3 + 2,
+            GeckoMerge::TwoWay => 3 * longest,
+        };
+        let mut programs = flushes + under_way;
         // The pages of a run that has been through every level so far.
         let mut pages = 1;
         let mut level = 1u64;
@@ -51,7 +73,7 @@ impl Tuning {
     }
 
     /// Pages for the entries of so many full ones, where each leaves as much free as a block's entries may miss.
-    fn packed(&self, pages: u64) -> u64 {
+    pub(super) fn packed(&self, pages: u64) -> u64 {
         (pages * self.layout.entries() as u64).div_ceil(self.buffer_entries() as u64)
     }
 }
@@ -159,8 +181,8 @@ mod tests {
                         largest = largest.max(programs * 100 / stated);
                     }
                 }
-                // A bound that nothing comes near would prove nothing.
-                assert!(largest >= 40, "T = {size_ratio}, {merge:?}: rows come to {largest} % of what is stated");
+                // A bound that nothing comes near would prove nothing. (What power cuts can leave to merge is not here.)
+                assert!(largest >= 20, "T = {size_ratio}, {merge:?}: rows come to {largest} % of what is stated");
             }
         }
     }

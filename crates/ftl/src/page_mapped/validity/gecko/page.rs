@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | 2 | entries on the page (u16) |
 //! | 1 | the run's level (u8) |
-//! | 1 | flags (u8): 1 on a run's last page, 2 where pages of runs could not be read so far |
+//! | 1 | flags (u8): 1 on a run's last page, 2 where pages of runs could not be read so far, 4 on a run that was begun behind others |
 //! | 4 | the page's place in the run (u32) |
 //! | 8 + 8 | the first and the last flush that the run covers (u64 each) |
 //! | 8 | when the last flush froze the buffer, in program order (u64) |
@@ -23,6 +23,7 @@ const HEADER: usize = 48;
 /// Flags of a page.
 const LAST_PAGE: u8 = 1;
 const DAMAGED: u8 = 2;
+const BEHIND: u8 = 4;
 
 /// Flag of an entry: everything older about its block is void, the erase flag of the paper.
 pub(super) const ERASED: u8 = 1;
@@ -60,6 +61,9 @@ pub(super) struct RunHeader {
     /// Some page of a run could not be read when it was written, or before: stale pages may be taken for live, from
     /// then on for good.
     pub(super) damaged: bool,
+    /// There were runs of newer flushes when its merge began. Of all others, the one with the highest version has the
+    /// newest flush.
+    pub(super) behind: bool,
 }
 
 impl GeckoLayout {
@@ -167,12 +171,14 @@ impl<'a> GeckoPage<'a> {
             frozen: u64_at(self.bytes, 24),
             scan_from: ScanFrom { after: u64_at(self.bytes, 32), oldest_open: u64_at(self.bytes, 40) },
             damaged: self.bytes[3] & DAMAGED != 0,
+            behind: self.bytes[3] & BEHIND != 0,
         }
     }
 
-    /// The first block that the page has an entry of.
+    /// The first block that the page has an entry of; behind all blocks where it has none, which a run's last page may
+    /// be.
     pub(super) fn first_block(&self) -> u32 {
-        if self.entries > 0 { self.key(0) / self.layout.parts } else { 0 }
+        if self.entries > 0 { self.key(0) / self.layout.parts } else { u32::MAX }
     }
 
     /// The first entry whose key is not below `key`.
@@ -240,7 +246,8 @@ impl GeckoPageBuilder {
     pub(super) fn seal(&mut self, header: &RunHeader, place: u32, last: bool) {
         self.bytes[0..2].copy_from_slice(&(self.entries as u16).to_le_bytes());
         self.bytes[2] = header.level;
-        self.bytes[3] = (u8::from(last) * LAST_PAGE) | (u8::from(header.damaged) * DAMAGED);
+        self.bytes[3] =
+            (u8::from(last) * LAST_PAGE) | (u8::from(header.damaged) * DAMAGED) | (u8::from(header.behind) * BEHIND);
         self.bytes[4..8].copy_from_slice(&place.to_le_bytes());
         self.bytes[8..16].copy_from_slice(&header.flushes.0.to_le_bytes());
         self.bytes[16..24].copy_from_slice(&header.flushes.1.to_le_bytes());
@@ -295,7 +302,8 @@ mod tests {
             }
             let scan_from = ScanFrom { after: 1 << 40, oldest_open: 7 };
             let damaged = seed % 2 == 1;
-            let header = RunHeader { level: 3, flushes: (1, 2), frozen: 9, scan_from, damaged };
+            let behind = seed % 3 == 1;
+            let header = RunHeader { level: 3, flushes: (1, 2), frozen: 9, scan_from, damaged, behind };
             builder.seal(&header, 7, true);
             let page = GeckoPage::new(layout, &builder.bytes);
             prop_assert_eq!(page.header(), header);

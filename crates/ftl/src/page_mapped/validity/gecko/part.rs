@@ -1,10 +1,11 @@
 //! The validity store's interface to the composition, for Logarithmic Gecko.
 
+use super::merge::RunMerge;
 use super::page::{ERASED, GeckoPage};
 use super::run::Run;
-use super::{LOST_PAGE, LogarithmicGecko, merge};
+use super::sort::read_page;
+use super::{LOST_PAGE, LogarithmicGecko};
 use crate::barriers::Barrier;
-use crate::config::GeckoMerge;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::{Answer, Validity};
 use crate::{Counter, FtlError, GeckoLook, RamLedger, RunLook};
@@ -21,7 +22,7 @@ impl Validity for LogarithmicGecko {
     fn invalidate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
         self.tally.inserts += 1;
         self.set(io.geometry(), page);
-        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+        self.added(io)
     }
 
     /// `page` has left a victim. A flush may come before the victim is empty, and the power may fail after that. Then
@@ -41,21 +42,21 @@ impl Validity for LogarithmicGecko {
         for index in geometry.index_of(page)..geometry.pages_per_block() {
             self.set(&geometry, geometry.page(geometry.block_of(page), index));
         }
-        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+        self.added(io)
     }
 
     /// Algorithm 2: `block` was erased.
     fn erased<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
         self.tally.erases += 1;
         self.buffer.erased(block.0);
-        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+        self.added(io)
     }
 
     /// Nothing in `block` is live, and it waits for its erase: with this on flash a recovery finds that.
     fn freed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, block: Block) -> Result<(), FtlError> {
         self.tally.freed += 1;
         self.buffer.freed(block.0);
-        if self.buffer.is_full() { self.flush(io) } else { Ok(()) }
+        self.added(io)
     }
 
     /// Turns the buffer into a run if there is anything in it, and merges.
@@ -65,27 +66,7 @@ impl Validity for LogarithmicGecko {
 
     /// Turns the buffer into a run, even if that is empty but for its header, and merges.
     fn checkpoint<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        // Successors of pages that are reported stale must be on flash, and blocks that are reported erased be erased.
-        io.barrier(Barrier::ReportsAfterReplacements);
-        self.flushes += 1;
-        let frozen = io.flush_marks();
-        match self.tuning.merge {
-            GeckoMerge::MultiWay => {
-                let joining = self.runs_that_will_merge();
-                self.merge(io, true, joining, frozen)?;
-                io.flushed();
-            }
-            GeckoMerge::TwoWay => {
-                self.merge(io, true, 0, frozen)?;
-                io.flushed();
-                while self.runs.len() >= 2 && self.runs[0].header.level == self.runs[1].header.level {
-                    let newest = self.runs[0].header;
-                    self.merge(io, false, 2, (newest.frozen, newest.scan_from))?;
-                }
-            }
-        }
-        debug_assert!(self.buffer.len() == 0, "a flush leaves entries in the buffer");
-        Ok(())
+        self.flush_buffer(io)
     }
 
     /// A GC query: the pages of `block` that are not known to be stale; all of them where some page of a run is lost.
@@ -115,7 +96,7 @@ impl Validity for LogarithmicGecko {
             }
             let Some(place) = run.place_for(block.0) else { continue };
             self.tally.query_reads += 1;
-            if !merge::read_page(io, run, place, &mut self.page) {
+            if !read_page(io, run, place, &mut self.page) {
                 (self.damaged, self.damage_untold) = (true, true);
                 if !self.barriers.keeps(Barrier::DamagedGeckoDoubted) {
                     continue;
@@ -166,8 +147,9 @@ impl Validity for LogarithmicGecko {
     }
 
     fn metadata_pages(&self) -> Vec<Page> {
-        let pages = self.runs.iter().flat_map(|run| run.directory.iter().map(|entry| entry.page));
-        pages.filter(|page| *page != LOST_PAGE).collect()
+        let unfinished = self.slices.under_way().iter().flat_map(RunMerge::directory);
+        let entries = self.runs.iter().flat_map(|run| &run.directory).chain(unfinished);
+        entries.map(|entry| entry.page).filter(|page| *page != LOST_PAGE).collect()
     }
 
     fn look(&self) -> Option<GeckoLook> {
@@ -184,12 +166,17 @@ impl Validity for LogarithmicGecko {
 
     /// RAM, by appendix B: directories, and the buffer with those that merging needs.
     fn ram(&self, ledger: &mut RamLedger) {
-        let entries: usize = self.runs.iter().map(|run| run.directory.len()).sum();
-        let room: usize = self.runs.iter().map(|run| run.directory.capacity()).sum();
+        let unfinished = self.slices.under_way().iter().map(RunMerge::directory);
+        let directories = || self.runs.iter().map(|run| &run.directory).chain(unfinished.clone());
+        let entries: usize = directories().map(Vec::len).sum();
+        let room: usize = directories().map(Vec::capacity).sum();
         let page_bytes = self.page.capacity() as u64;
         ledger.structure("validity.run_directories", entries as u64 * 8);
         ledger.structure("validity.buffer", page_bytes);
-        ledger.structure("validity.merge_buffers", self.merging.bytes());
+        // The output of a merge at once, and of those that are done in slices.
+        let outputs = 2 * page_bytes;
+        let places: u64 = self.slices.under_way().iter().map(RunMerge::bytes).sum();
+        ledger.structure("validity.merge_buffers", self.merging.bytes() + outputs + places);
         ledger.index("index.run_directories_room", (room - entries) as u64 * 8 + self.runs.len() as u64 * 48);
         ledger.index("buffer.gecko_page", page_bytes + self.stale.capacity() as u64 * 4);
         ledger.index("buffer.gecko_buffer_room", self.buffer.bytes().saturating_sub(page_bytes));
@@ -204,6 +191,7 @@ impl Validity for LogarithmicGecko {
             Counter::sum("gecko_merges", self.tally.merges),
             Counter::sum("gecko_queries", self.tally.queries),
             Counter::sum("gecko_query_reads", self.tally.query_reads),
+            Counter::level("gecko_merging", self.slices.under_way().len() as u64),
             Counter::level("gecko_runs", self.runs.len() as u64),
             Counter::level("gecko_pages", self.runs.iter().map(|run| run.directory.len() as u64).sum()),
         ]);

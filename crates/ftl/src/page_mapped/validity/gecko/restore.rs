@@ -5,9 +5,8 @@
 //! yet. So here the first page of a run names the flushes that the run covers. The runs that count are those that
 //! together cover every flush once. A run of which a page is missing was never finished, or is being erased.
 
-use super::merge::LAST;
 use super::page::{FREE, GeckoPage, RunHeader};
-use super::run::{DirectoryEntry, Run, level_of};
+use super::run::{DirectoryEntry, LAST, Run, level_of};
 use super::{LOST_PAGE, LogarithmicGecko};
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;
@@ -66,29 +65,44 @@ impl LogarithmicGecko {
 
     /// The runs that together cover every flush, newest first; and whether they do.
     fn choose<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (Vec<(RunHeader, Vec<Page>)>, bool) {
+        let mut complete = complete_runs(scan).into_iter();
         let mut runs: Vec<(RunHeader, Vec<Page>)> = Vec::new();
-        // The flush that the next older run must have as its last.
-        let mut expected: Option<u64> = None;
-        let mut covered = true;
-        for pages in complete_runs(scan) {
-            let Some(header) = self.header_of(io, &pages) else { continue };
-            if !self.barriers.keeps(Barrier::RunsCoverOnce) {
+        if !self.barriers.keeps(Barrier::RunsCoverOnce) {
+            for pages in complete {
+                let Some(header) = self.header_of(io, &pages) else { continue };
                 let level = level_of(pages.len(), self.tuning.size_ratio);
                 if runs.iter().all(|(_, other)| level_of(other.len(), self.tuning.size_ratio) != level) {
                     runs.push((header, pages));
                 }
-                continue;
             }
-            if expected.is_some_and(|expected| header.flushes.1 > expected) {
+            return (runs, true);
+        }
+        // Runs that may be one of the next: a merge of older runs may begin, and get its version, after newer runs.
+        let mut older: Vec<(RunHeader, Vec<Page>)> = Vec::new();
+        // The flush that the next older run must have as its last.
+        let mut expected: Option<u64> = None;
+        let mut covered = true;
+        while expected != Some(0) {
+            // Of the runs that end with the same flush the newest, which comes first, covers most.
+            let fits = |(header, _): &(RunHeader, Vec<Page>)| Some(header.flushes.1) == expected;
+            let (header, pages) = if let Some(at) = older.iter().position(fits) {
+                older.remove(at)
+            } else if let Some(pages) = complete.next() {
+                let Some(header) = self.header_of(io, &pages) else { continue };
+                if expected.map_or(header.behind, |expected| header.flushes.1 != expected) {
+                    older.push((header, pages));
+                    continue;
+                }
+                (header, pages)
+            } else {
+                // One is missing: what is older than that is still worth having.
+                let Some(newest) = older.iter().map(|(header, _)| header.flushes.1).max() else { break };
+                (covered, expected) = (false, Some(newest));
                 continue;
-            }
-            // Of the runs that end with the same flush the newest covers most.
-            covered &= expected.is_none_or(|expected| header.flushes.1 == expected);
+            };
             expected = Some(header.flushes.0 - 1);
+            older.retain(|(other, _)| other.flushes.1 < header.flushes.0);
             runs.push((header, pages));
-            if expected == Some(0) {
-                break;
-            }
         }
         (runs, covered && expected.is_none_or(|expected| expected == 0))
     }

@@ -5,6 +5,9 @@ use alloc::vec::Vec;
 use phelsuma_nand::Page;
 use phelsuma_nand::state::Preserve;
 
+/// The key of a page that is the last one of its run carries this bit.
+pub(super) const LAST: u32 = 1 << 31;
+
 /// Where a page of a run is, and the first block that is in it: eight bytes, as appendix B counts.
 #[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct DirectoryEntry {
@@ -54,7 +57,14 @@ mod tests {
     #[test]
     fn a_query_reads_the_one_page_that_may_hold_the_block() {
         let entry = |first_block| DirectoryEntry { first_block, page: Page(first_block) };
-        let header = RunHeader { level: 0, flushes: (0, 0), frozen: 0, scan_from: ScanFrom::default(), damaged: false };
+        let header = RunHeader {
+            level: 0,
+            flushes: (0, 0),
+            frozen: 0,
+            scan_from: ScanFrom::default(),
+            damaged: false,
+            behind: false,
+        };
         let run = Run { header, directory: [3, 10, 20].map(entry).to_vec() };
         let pages = [2, 3, 9, 10, 11, 25].map(|block| run.place_for(block));
         assert_eq!(pages, [None, Some(0), Some(0), Some(1), Some(1), Some(2)]);

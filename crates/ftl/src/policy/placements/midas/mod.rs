@@ -196,11 +196,16 @@ impl Midas {
         }
         self.epochs += 1;
         let best = self.intervals.distribution().and_then(|uid| search::best(uid, &drive, self.groups));
+        self.adopt(best, measured);
+        self.intervals.begin_epoch();
+    }
+
+    /// Uses the best configuration, if it promises less than what was measured with the present one.
+    fn adopt(&mut self, best: Option<Configuration>, measured: Option<f64>) {
         match best.filter(|best| measured.is_none_or(|measured| best.write_amplification < measured)) {
             Some(best) => self.use_configuration(best),
             None => self.kept += 1,
         }
-        self.intervals.begin_epoch();
     }
 
     fn use_configuration(&mut self, best: Configuration) {
@@ -238,15 +243,20 @@ impl Midas {
         // nothing of them.
         if now - self.checked.max(began) >= self.epoch / 4 {
             self.checked = now;
-            let moves = core::mem::replace(&mut self.of_quarter, Moves::from(now));
-            let is_worse = |before: f64| moves.amplification(now).is_some_and(|now| now > before * (1.0 + IRREGULAR));
-            if now - began >= self.epoch / 4 * 3 && self.before.is_some_and(is_worse) {
-                self.check_for_irregular();
-            } else {
-                self.victims = [Victims::default(); GROUPS_MAX];
-            }
+            self.quarter_is_over(now, now - began >= self.epoch / 4 * 3);
         }
         0
+    }
+
+    /// Looks for an irregular pattern where the epoch is old enough, and the drive moves more than in the one before.
+    fn quarter_is_over(&mut self, now: u64, is_old: bool) {
+        let moves = core::mem::replace(&mut self.of_quarter, Moves::from(now));
+        let is_worse = |before: f64| moves.amplification(now).is_some_and(|now| now > before * (1.0 + IRREGULAR));
+        if is_old && self.before.is_some_and(is_worse) {
+            self.check_for_irregular();
+        } else {
+            self.victims = [Victims::default(); GROUPS_MAX];
+        }
     }
 
     /// Merges what does not behave as it was predicted to.
@@ -358,6 +368,34 @@ mod tests {
         assert_eq!(moves.amplification(1_000), None);
         moves.pages = 300;
         assert_eq!(moves.amplification(1_200), Some(2.5));
+    }
+
+    #[test]
+    fn a_configuration_that_promises_no_less_than_was_measured_is_not_adopted() {
+        let mut midas = chain_of(2, &[]);
+        let same = Configuration { write_amplification: 2.0, groups: 4, ..Configuration::one_group() };
+        let less = Configuration { write_amplification: 1.9, ..same };
+        midas.adopt(None, Some(2.0));
+        midas.adopt(Some(same), Some(2.0));
+        assert_eq!((midas.last(), midas.kept), (2, 2));
+        midas.adopt(Some(less), Some(2.0));
+        assert_eq!((midas.last(), midas.kept), (4, 2));
+        // In the first epoch there is nothing to compare it with.
+        midas.adopt(Some(Configuration { groups: 3, ..same }), None);
+        assert_eq!((midas.last(), midas.kept), (3, 2));
+    }
+
+    #[test]
+    fn a_pattern_is_irregular_only_where_the_drive_moves_more_than_before() {
+        for (pages, is_old, irregular) in [(500, true, 0), (640, true, 0), (700, false, 0), (700, true, 1)] {
+            let mut midas = chain_of(4, &[0.0, 0.7, 0.5, 0.4]);
+            midas.victims[2] = Victims { blocks: 16, live: 100 };
+            // The epoch before moved half a page for each that the host wrote.
+            midas.before = Some(1.5);
+            midas.of_quarter = Moves { since: 1_000, pages };
+            midas.quarter_is_over(2_000, is_old);
+            assert_eq!(midas.irregular, irregular, "{pages} pages moved");
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Gathered<LiveByLog> {
         let mut stale = vec![0u16; geometry.blocks() as usize];
         // All that is known of blocks without user pages is older than their last erase.
         let begun = |block| self.user_since.begun(block);
-        let known = drive.validity(|log, io| {
+        let known = drive.read_validity(|log, io| {
             log.block_states(io, begun, &told.pages, |block, state| {
                 stale[block.index()] = if state.free { FREE } else { state.stale };
             })
@@ -175,7 +175,7 @@ impl Gathered<LiveByLog> {
         let geometry = drive.geometry();
         let mut stale: Vec<u64> = vec![0; (geometry.pages() as usize).div_ceil(64)];
         let begun = |block| self.user_since.begun(block);
-        drive.validity(|log, io| {
+        drive.read_validity(|log, io| {
             log.stale_pages(io, begun, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
         });
         self.live_by.scratch = self.live_by.scratch.max(stale.capacity() * 8);

@@ -26,7 +26,7 @@ impl Gathered<LiveByLog> {
             }
         }
         let sure = scan.without(&suspects.iter().map(|found| found.page).collect::<Vec<Page>>());
-        let heard_until = drive.validity(|store, io| {
+        let heard_until = drive.read_validity(|store, io| {
             store.restore(io, scan.clone());
             store.heard_until(io, sure)
         });

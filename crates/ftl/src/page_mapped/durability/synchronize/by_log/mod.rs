@@ -116,7 +116,7 @@ impl LiveBy for LiveByLog {
             return Vec::new();
         }
         let scan = log.scan.without(&log.suspect_pages());
-        drive.validity(|store, io| store.pages_in_use(io, scan))
+        drive.read_validity(|store, io| store.pages_in_use(io, scan))
     }
 
     fn read<N: Nand>(

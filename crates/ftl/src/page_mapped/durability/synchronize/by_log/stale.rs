@@ -21,7 +21,7 @@ impl Gathered<LiveByLog> {
         debug_assert!(learnt.is_sorted_by(|a, b| a.page < b.page), "a page was met twice");
         let pages: Vec<Page> = learnt.iter().map(|candidate| candidate.page).collect();
         let begun = |block| self.user_since.begun(block);
-        let known = drive.validity(|log, io| log.block_states(io, begun, &pages, |_, _| {}));
+        let known = drive.read_validity(|log, io| log.block_states(io, begun, &pages, |_, _| {}));
         debug_assert_eq!(known.len(), pages.len(), "the log has not answered for each page");
         let mut known = known.into_iter();
         learnt.retain(|_| !known.next().unwrap_or(false));
@@ -91,7 +91,7 @@ impl Gathered<LiveByLog> {
         let until = self.live_by.heard_until.after;
         for (part, version) in translation.newest().filter(|(_, version)| version.synchronized > until) {
             let trimmed: Vec<(u32, Option<Page>)> =
-                drive.mapping(|paged, io| paged.trimmed_at(io, part, version.page).collect());
+                drive.read_mapping(|paged, io| paged.trimmed_at(io, part, version.page).collect());
             for (key, page) in trimmed {
                 match page {
                     Some(page) => named.push((page, key, version.synchronized)),

@@ -1,4 +1,4 @@
-//! Linear probing, for both tables of log blocks' pages (LAST++ section 4.6.1).
+//! Linear probing: for both tables of LAST++'s log blocks' pages (LAST++ section 4.6.1), and for merge versions.
 //!
 //! How a bucket is searched for, and how the one of a key that goes is closed.
 //!

@@ -1,0 +1,188 @@
+//! The sort-merge of runs: newer entries overrule older ones (section 3.1, algorithm 3, appendix A).
+
+use super::buffer::Buffer;
+use super::page::{ERASED, GeckoLayout, GeckoPage};
+use super::run::{LAST, Run};
+use crate::barriers::{Barrier, Barriers};
+use crate::page_mapped::meta_io::MetaIo;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
+use phelsuma_nand::{Kind, Nand};
+
+/// The key of an input of which everything is taken.
+pub(super) const DONE: u32 = u32::MAX;
+
+/// What is merged, newest first: the buffer, where given, and runs, with a page buffer for each.
+pub(super) struct Inputs<'a> {
+    pub(super) layout: GeckoLayout,
+    pub(super) buffer: Option<&'a Buffer>,
+    pub(super) runs: &'a [Run],
+    pub(super) pages: &'a mut Vec<Vec<u8>>,
+    /// The combined part of a bitmap.
+    pub(super) words: &'a mut [u32],
+    pub(super) barriers: Barriers,
+}
+
+/// Where a merge stands in one of its inputs.
+#[derive(Clone, Copy, Preserve)]
+struct Place {
+    /// The page of the run that is read next.
+    next_page: usize,
+    /// The entry that is next, in the buffer or on the page in hand; at the end when all are taken.
+    at: usize,
+    end: usize,
+    key: u32,
+}
+
+/// A sort-merge that can be left between any two keys, and gone on with while its inputs stand where they are.
+#[derive(Clone, Preserve)]
+pub(super) struct SortMerge {
+    /// By rank: the newest input first.
+    places: Vec<Place>,
+    /// The block whose entries are void in inputs older than the one that erased it.
+    erased: (u32, usize),
+    /// Some page could not be read, now or before.
+    pub(super) lost: bool,
+    /// Pages of runs that were read.
+    pub(super) pages_read: u64,
+    /// The first block of each page of each run, for callers that need it.
+    pub(super) first_blocks: Option<Vec<Vec<u32>>>,
+}
+
+impl SortMerge {
+    /// At the first key.
+    pub(super) fn begin<N: Nand>(io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, tell_first_blocks: bool) -> Self {
+        let start = Place { next_page: 0, at: 0, end: 0, key: 0 };
+        let buffer = inputs.buffer.map(|buffer| Place { end: buffer.len(), ..start });
+        let places: Vec<Place> = buffer.into_iter().chain(inputs.runs.iter().map(|_| start)).collect();
+        let first_blocks = tell_first_blocks.then(|| vec![Vec::new(); inputs.runs.len()]);
+        let mut sort = Self { places, erased: (u32::MAX, 0), lost: false, pages_read: 0, first_blocks };
+        sort.make_room(io, inputs);
+        (0..sort.places.len()).for_each(|rank| sort.settle(io, inputs, rank));
+        sort
+    }
+
+    fn make_room<N: Nand>(&self, io: &MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
+        while inputs.pages.len() < self.places.len() {
+            inputs.pages.push(vec![0; io.geometry().page_bytes() as usize]);
+        }
+    }
+
+    /// Reads the pages in hand again: their buffers were used by another merge.
+    pub(super) fn resume<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
+        self.make_room(io, inputs);
+        for rank in 0..self.places.len() {
+            let place = &mut self.places[rank];
+            let Some(in_hand) = place.next_page.checked_sub(1).filter(|_| place.key != DONE) else { continue };
+            let at = place.at;
+            (place.next_page, place.at, place.end) = (in_hand, 0, 0);
+            self.read_next(io, inputs, rank);
+            // What could not be read is an empty page.
+            self.places[rank].at = at;
+            self.settle(io, inputs, rank);
+        }
+    }
+
+    /// The next key; [`DONE`] where there is none.
+    pub(super) fn key(&self) -> u32 {
+        self.places.iter().map(|place| place.key).min().unwrap_or(DONE)
+    }
+
+    pub(super) fn places_bytes(&self) -> usize {
+        self.places.capacity() * size_of::<Place>()
+    }
+
+    /// Takes the next key: what its inputs come to is in [`Inputs::words`]. Its flags.
+    #[inline]
+    pub(super) fn take<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, key: u32) -> u8 {
+        let layout = inputs.layout;
+        let block = key / layout.parts;
+        inputs.words.fill(0);
+        let mut flags = 0;
+        for rank in 0..self.places.len() {
+            let place = self.places[rank];
+            if place.key != key {
+                continue;
+            }
+            if self.erased.0 != block || rank <= self.erased.1 {
+                let own = match inputs.buffer.filter(|_| rank == 0) {
+                    Some(buffer) => {
+                        let (is_first, own) = (key.is_multiple_of(layout.parts), buffer.flags(place.at));
+                        debug_assert!(is_first || own == 0, "an erase does not stand in its block's first part");
+                        for (n, word) in inputs.words.iter_mut().enumerate() {
+                            *word |= buffer.word(place.at, n);
+                        }
+                        own
+                    }
+                    None => {
+                        let view = GeckoPage::new(layout, &inputs.pages[rank]);
+                        for (n, word) in inputs.words.iter_mut().enumerate() {
+                            *word |= view.word(place.at, n);
+                        }
+                        view.flags(place.at)
+                    }
+                };
+                let overrules = inputs.barriers.keeps(Barrier::EraseOverrulesInMerges);
+                if own & ERASED != 0 && self.erased.0 != block && overrules {
+                    self.erased = (block, rank);
+                }
+                flags |= own;
+            }
+            self.places[rank].at += 1;
+            self.settle(io, inputs, rank);
+        }
+        flags
+    }
+
+    /// Finds the key of an input's next entry; goes on to the run's next page where this one is used up.
+    #[inline]
+    fn settle<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) {
+        if let Some(buffer) = inputs.buffer.filter(|_| rank == 0) {
+            let place = &mut self.places[rank];
+            let key = if place.at < place.end { buffer.key(place.at) } else { DONE };
+            debug_assert!(place.at == 0 || place.key < key, "the buffer's keys do not ascend");
+            place.key = key;
+            return;
+        }
+        let run = &inputs.runs[rank - usize::from(inputs.buffer.is_some())];
+        while self.places[rank].at >= self.places[rank].end && self.places[rank].next_page < run.directory.len() {
+            self.read_next(io, inputs, rank);
+        }
+        let place = &mut self.places[rank];
+        let view = GeckoPage::new(inputs.layout, &inputs.pages[rank]);
+        place.key = if place.at < place.end { view.key(place.at) } else { DONE };
+    }
+
+    fn read_next<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) {
+        let of_run = rank - usize::from(inputs.buffer.is_some());
+        let (place, page) = (&mut self.places[rank], &mut inputs.pages[rank]);
+        let read = read_page(io, &inputs.runs[of_run], place.next_page, page);
+        let view = GeckoPage::new(inputs.layout, page);
+        self.lost |= !read || view.header().damaged;
+        self.pages_read += 1;
+        if let Some(first_blocks) = &mut self.first_blocks {
+            let first_blocks = &mut first_blocks[of_run];
+            let before = first_blocks.last().copied().unwrap_or(0);
+            first_blocks.push(if read { view.first_block() } else { before });
+        }
+        (place.next_page, place.at, place.end) = (place.next_page + 1, 0, view.entries());
+    }
+}
+
+/// Reads page `place` of a run into `page`; a page that cannot be read is empty, and the answer false.
+pub(super) fn read_page<N: Nand>(io: &mut MetaIo<'_, N>, run: &Run, place: usize, page: &mut Vec<u8>) -> bool {
+    let last = place + 1 == run.directory.len();
+    let key = place as u32 | if last { LAST } else { 0 };
+    match io.read(run.directory[place].page, Kind::Gecko, key) {
+        Some(bytes) => {
+            page.clear();
+            page.extend_from_slice(bytes);
+            true
+        }
+        None => {
+            page.fill(0);
+            false
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Logarithmic Gecko alone: the paper's worked examples (figures 4 and 5), and a model.
+
+use super::page::GeckoPage;
+use super::run::Run;
+use super::slices::Pace;
+use super::sort::read_page;
+use super::{LogarithmicGecko, Tuning};
+use crate::barriers::Barriers;
+use crate::config::GeckoMerge;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::parts::PageMapped;
+use crate::page_mapped::validity::{Answer, Validity, ValidityScan};
+use crate::{Config, Preset};
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+use phelsuma_nand::sim::SimConfig;
+use phelsuma_nand::{Block, Geometry, Kind, Page, Purpose, SimNand, SpareRead, Time, Timing};
+
+/// A Gecko beside an FTL, to which the flash belongs.
+struct Alone {
+    nand: SimNand,
+    ftl: PageMapped,
+    gecko: LogarithmicGecko,
+}
+
+impl Alone {
+    fn new(geometry: Geometry, partitions: u32, merge: GeckoMerge) -> Self {
+        let mut nand = SimNand::new(&SimConfig::new(geometry, Timing::preset("gecko").unwrap()));
+        let mut composition = Preset::named("geckoftl").unwrap().composition;
+        composition.set("gecko.partitions", "1").unwrap();
+        let composition = composition.page_mapped().unwrap();
+        let config = Config::new("geckoftl", composition, geometry.pages() as u32 / 4, 1);
+        let (ftl, _) = PageMapped::format(&mut nand, &config, Time::ZERO).unwrap();
+        let tuning = Tuning::new(&geometry, 2, partitions, merge).unwrap();
+        Self { nand, ftl, gecko: LogarithmicGecko::new(&geometry, tuning, Barriers::default()) }
+    }
+
+    fn geometry(&self) -> Geometry {
+        *self.ftl.blocks.geometry()
+    }
+
+    fn with<R>(&mut self, act: impl FnOnce(&mut LogarithmicGecko, &mut MetaIo<'_, SimNand>) -> R) -> R {
+        let PageMapped { blocks, durability, streams, .. } = &mut self.ftl;
+        let mut io = MetaIo::new(&mut self.nand, (blocks, durability), streams.validity, Purpose::Validity, Time::ZERO);
+        act(&mut self.gecko, &mut io)
+    }
+
+    fn stale(&mut self, block: u32, index: u32) {
+        let page = self.geometry().page(Block(block), index);
+        self.with(|gecko, io| gecko.invalidate(io, page)).unwrap();
+    }
+
+    fn erased(&mut self, block: u32) {
+        self.with(|gecko, io| gecko.erased(io, Block(block))).unwrap();
+    }
+
+    /// The pages that a query finds to be stale.
+    fn stale_in(&mut self, block: u32) -> Vec<u16> {
+        let mut live = Vec::new();
+        let answer = self.with(|gecko, io| gecko.live_in(io, Block(block), &mut live));
+        assert!(answer == Answer::NotKnownStale, "a page of a run was lost");
+        let all = 0..self.geometry().pages_per_block() as u16;
+        all.filter(|index| live.binary_search(index).is_err()).collect()
+    }
+
+    /// The blocks of a run's pages, page by page.
+    fn keys(&mut self, run: usize) -> Vec<Vec<u32>> {
+        self.with(|gecko, io| {
+            let (run, layout) = (&gecko.runs[run], gecko.tuning.layout);
+            let of_page = |place| {
+                let mut bytes = vec![0; io.geometry().page_bytes() as usize];
+                assert!(read_page(io, run, place, &mut bytes));
+                let page = GeckoPage::new(layout, &bytes);
+                (0..page.entries()).map(|index| page.key(index)).collect()
+            };
+            (0..run.directory.len()).map(of_page).collect()
+        })
+    }
+}
+
+/// Three entries a page, each a block's whole bitmap, as in the figures.
+fn three_a_page() -> Alone {
+    let alone = Alone::new(Geometry::new(512, 1024, 128, 1, 1).unwrap(), 1, GeckoMerge::MultiWay);
+    assert_eq!(alone.gecko.buffer_entries(), 3);
+    alone
+}
+
+#[test]
+fn figure_4_the_buffer_is_merged_with_the_run_at_level_0() {
+    let (q, x) = (40, 60);
+    let mut gecko = three_a_page();
+    // The run: before Q, Q and X.
+    gecko.stale(q, 1);
+    gecko.stale(x, 1);
+    gecko.stale(10, 7);
+    assert_eq!(gecko.keys(0), [[10, q, x]]);
+    assert_eq!(gecko.gecko.runs[0].header.level, 0);
+    // The buffer: X was erased, and Q has another stale page.
+    gecko.erased(x);
+    gecko.stale(x, 5);
+    gecko.stale(q, 2);
+    gecko.stale(80, 3);
+    assert_eq!(gecko.keys(0), [vec![10, q, x], vec![80]]);
+    assert_eq!((gecko.gecko.runs.len(), gecko.gecko.runs[0].header.level), (1, 1), "two pages are of level 1");
+    assert_eq!(gecko.stale_in(x), [5], "the older entry is discarded");
+    assert_eq!(gecko.stale_in(q), [1, 2], "the entries are merged");
+}
+
+#[test]
+fn figure_5_a_query_for_key_40_ends_at_an_erase_flag() {
+    let mut gecko = three_a_page();
+    // Level 2, four pages; key 40 among them.
+    for block in [40, 1, 2, 3, 4, 5, 6, 7, 8, 50, 51, 52] {
+        gecko.stale(block, 9);
+    }
+    // Level 1, two pages: 40 was erased.
+    [20, 21, 22].iter().for_each(|block| gecko.stale(*block, 1));
+    gecko.erased(40);
+    gecko.stale(40, 3);
+    gecko.stale(60, 1);
+    gecko.stale(61, 1);
+    // Level 0, and the buffer.
+    [40, 70, 71].iter().for_each(|block| gecko.stale(*block, 2));
+    gecko.stale(40, 1);
+    let levels: Vec<u8> = gecko.gecko.runs.iter().map(|run| run.header.level).collect();
+    assert_eq!(levels, [0, 1, 2]);
+    let reads = gecko.gecko.tally.query_reads;
+    assert_eq!(gecko.stale_in(40), [1, 2, 3]);
+    assert_eq!(gecko.gecko.tally.query_reads - reads, 2, "the run of level 2 is not read");
+}
+
+impl Alone {
+    /// What a recovery now would find: the pages of each run, newest first, and the flushes that it covers.
+    fn found(&mut self) -> Vec<((u64, u64), Vec<Page>)> {
+        let (geometry, tuning) = (self.geometry(), self.gecko.tuning);
+        self.with(|_, io| {
+            let mut scan = ValidityScan::default();
+            for block in 0..geometry.blocks() {
+                for index in 0..geometry.pages_per_block() {
+                    let page = geometry.page(Block(block), index);
+                    match io.read_spare(page) {
+                        SpareRead::Written(spare) if spare.kind == Kind::Gecko => scan.note(page, &spare),
+                        SpareRead::Written(_) => {}
+                        _ => break,
+                    }
+                }
+            }
+            let mut recovered = LogarithmicGecko::new(&geometry, tuning, Barriers::default());
+            recovered.restore(io, scan);
+            assert!(!recovered.damaged, "flushes are missing");
+            recovered.covered()
+        })
+    }
+}
+
+impl LogarithmicGecko {
+    fn covered(&self) -> Vec<((u64, u64), Vec<Page>)> {
+        let pages = |run: &Run| run.directory.iter().map(|entry| entry.page).collect();
+        self.runs.iter().map(|run| (run.header.flushes, pages(run))).collect()
+    }
+}
+
+/// Whenever runs change a recovery would find these, whatever the order in which merges began and ended.
+#[test]
+fn a_recovery_finds_the_runs_whichever_merge_ended_last() {
+    let cases = [(GeckoMerge::TwoWay, 1), (GeckoMerge::TwoWay, 11), (GeckoMerge::MultiWay, 11)];
+    for (merge, entries_a_slice) in cases {
+        let mut gecko = Alone::new(Geometry::new(512, 32, 256, 1, 1).unwrap(), 32, merge);
+        gecko.gecko.slices.pace = Pace { entries_a_slice, slices_a_flush: 1 };
+        let (mut before, mut behind) = (Vec::new(), 0);
+        for step in 0..12_000u32 {
+            // All pages, one after another, in an order of no pattern.
+            let page = step.wrapping_mul(2_654_435_761) >> 19;
+            gecko.stale(page / 32, page % 32);
+            let now = gecko.gecko.covered();
+            if now != before {
+                behind += usize::from(gecko.gecko.runs.iter().any(|run| run.header.behind));
+                assert_eq!(gecko.found(), now, "{merge:?}, step {step}");
+                before = now;
+            }
+        }
+        assert!(merge == GeckoMerge::MultiWay || behind > 0, "no merge was begun behind newer runs");
+    }
+}
+
+/// Every query while merges are at all their places comes to what a table in RAM says.
+#[test]
+fn queries_are_those_of_a_table_while_merges_are_under_way() {
+    for merge in [GeckoMerge::MultiWay, GeckoMerge::TwoWay] {
+        let blocks = 1024;
+        let geometry = Geometry::new(512, 32, u64::from(blocks), 1, 1).unwrap();
+        let mut gecko = Alone::new(geometry, 16, merge);
+        // Slower than usual: long merges are under way while shorter ones come.
+        gecko.gecko.slices.pace = Pace { entries_a_slice: 30, slices_a_flush: 1 };
+        let mut table: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); blocks as usize];
+        let mut random = 1u64;
+        let mut below = |n: u32| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as u32 % n
+        };
+        let (mut under_way, mut most_pages) = (0, 0);
+        for step in 0..30_000 {
+            // Some blocks are erased again and again, and there is a time when many are.
+            let block = if below(4) == 0 { below(16) } else { below(blocks) };
+            if below(if step % 24_000 < 4_000 { 2 } else { 20 }) == 0 {
+                gecko.erased(block);
+                table[block as usize].clear();
+            } else {
+                let index = below(32);
+                gecko.stale(block, index);
+                table[block as usize].insert(index as u16);
+            }
+            if step % 16 == 0 {
+                let block = if below(2) == 0 { block } else { below(blocks) };
+                let expected: Vec<u16> = table[block as usize].iter().copied().collect();
+                assert_eq!(gecko.stale_in(block), expected, "{merge:?}, step {step}, block {block}");
+            }
+            under_way = under_way.max(gecko.gecko.slices.under_way().len());
+            most_pages = most_pages.max(gecko.gecko.metadata_pages().len() as u64);
+        }
+        assert!(under_way > 1, "{merge:?}: {under_way} merges are under way at a time");
+        let bound = gecko.gecko.tuning.live_pages();
+        assert!(most_pages <= bound, "{merge:?}: {most_pages} pages, and {bound} at the most");
+        let longest = u64::from(gecko.gecko.tuning.longest_run());
+        assert!(most_pages * 2 >= longest, "{merge:?}: runs are short: {most_pages} pages");
+        let pages: BTreeSet<Page> = gecko.gecko.metadata_pages().into_iter().collect();
+        assert_eq!(pages.len(), gecko.gecko.metadata_pages().len(), "a page is in two places");
+    }
+}
