@@ -1,6 +1,7 @@
 //! A whole drive in simulated time: run protocol, statistics, results and the crash laboratory.
 //!
-//! This crate must not depend on terminals, command lines, or files other than traces.
+//! This crate must not depend on terminals, command lines, or files other than traces
+//! and saved drives.
 
 mod arrivals;
 mod bytes;
@@ -20,10 +21,12 @@ mod measure;
 mod requests;
 mod result;
 mod run;
-#[cfg_attr(not(feature = "zstd"), path = "unsaved.rs")]
+#[cfg(feature = "zstd")]
 mod saved;
 mod session;
 mod told;
+#[cfg(not(feature = "zstd"))]
+mod unsaved;
 
 pub use bytes::show_bytes;
 pub use capacity::{CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, settle_capacity};
@@ -36,3 +39,5 @@ pub use result::*;
 pub use run::{Progress, Reporter, run, run_saving};
 pub use saved::Saving;
 pub use session::{NOWHERE, PageState, Session};
+#[cfg(not(feature = "zstd"))]
+use unsaved as saved;

@@ -95,6 +95,10 @@ fn conditions(config: &RunConfig, geometry: &Geometry) -> Vec<(String, String)> 
     ]
     .map(|(name, text)| (name.to_string(), text))
     .into();
+    if config.composition.knowledge().is_some() {
+        // What an oracle is told rests on all of the run.
+        all.push(("passes".into(), config.passes.to_string()));
+    }
     all.extend(config.composition.settings().into_iter().map(|(name, value)| (name.to_string(), value)));
     all
 }

@@ -2,7 +2,8 @@
 //!
 //! A policy owns no memory but [`State`]. That is values that can be copied bit by bit, which have none besides their
 //! own bytes, and [`Table`]s, which state their size. A struct of these is made with `state!`. The macro requires that
-//! of each field and enters each in the ledger. So no byte has to be declared. A field that the ledger would not count,
+//! of each field and enters each in the ledger. It has each saved as well: a type of a policy's own derives
+//! `phelsuma_nand::state::Preserve`. So no byte has to be declared. A field that the ledger would not count,
 //! such as a `Vec`, is an error of the compiler that names it.
 //!
 //! **What this does not catch:** memory that is not the policy's own, such as a `static` or what a `&'static` reference
@@ -17,11 +18,11 @@ use alloc::vec;
 use core::ops::{Deref, DerefMut};
 use phelsuma_nand::state::{Preserve, Result, StateIn, StateOut};
 
-/// Memory that the ledger counts. It is implemented for all that is `Copy`, for [`Table`] and for
-/// [`GroupMinima`](super::GroupMinima), and by `state!` for a struct of these.
+/// Memory that the ledger counts. It is implemented for all that is `Copy` and can be saved, for
+/// [`Table`] and for [`GroupMinima`](super::GroupMinima), and by `state!` for a struct of these.
 #[diagnostic::on_unimplemented(
     message = "the RAM ledger would not count `{Self}`",
-    label = "a policy may keep values that are `Copy`, and `policy::Table`",
+    label = "a policy may keep values that are `Copy` and can be saved, and `policy::Table`",
     note = "a struct of these is made with `policy::state!`"
 )]
 pub trait State: Preserve {
