@@ -27,6 +27,7 @@ mod readme;
 mod recovery_bound;
 mod room;
 mod run;
+#[cfg(feature = "zstd")]
 mod saved;
 mod soak;
 mod stability;

@@ -8,7 +8,17 @@ const BUILD: &str = "this build";
 
 /// Of the presets those that differ most in what they keep; `PHELSUMA_THOROUGH=1` tries all.
 const SOME: [&str; 12] = [
-    "page", "sepbit", "midas", "dftl", "lazyftl", "ib-ftl", "mu-ftl-pvb", "geckoftl", "fast", "superblock", "last++",
+    "page",
+    "sepbit",
+    "midas",
+    "dftl",
+    "lazyftl",
+    "ib-ftl",
+    "mu-ftl-pvb",
+    "geckoftl",
+    "fast",
+    "superblock",
+    "last++",
     "ftl-mm:bast",
 ];
 
