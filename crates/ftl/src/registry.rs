@@ -194,7 +194,7 @@ mod tests {
     use crate::policy::{Choice, Victim, View};
     use alloc::boxed::Box;
 
-    #[derive(Clone, Copy)]
+    #[derive(Clone, Copy, phelsuma_nand::state::Preserve)]
     struct Nothing;
 
     impl Victim for Nothing {
