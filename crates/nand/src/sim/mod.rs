@@ -155,6 +155,23 @@ impl SimNand {
         self.fingerprint = None;
     }
 
+    /// From now on these read the flash, and nobody else. A chip set begins with [`Readers::Anyone`].
+    ///
+    /// Programs and reads take the same time, and reads give the same data, whoever it is.
+    pub fn expect(&mut self, readers: Readers) {
+        self.readers = readers;
+        self.some_crcs_missing |= readers < Readers::Anyone;
+        if readers == Readers::Service {
+            self.payload.hold_live_alone();
+        }
+    }
+
+    /// How often data were read that had been let go. Where there is one such read, the readers were
+    /// others than those [expected](Self::expect).
+    pub fn reads_in_vain(&self) -> u64 {
+        self.reads_in_vain
+    }
+
     /// Sets the listener to every operation from now on, or none.
     pub fn observe(&mut self, observer: Option<Box<dyn Observer>>) {
         self.observer = observer;
