@@ -27,7 +27,8 @@ CRATES = {
     "claims": [],
     "limits": [],
     "trace": [],
-    "nand": [],
+    "nand": ["state"],
+    "state": [],
     "house": [],
 }
 
@@ -40,7 +41,7 @@ def crates() -> Canvas:
         590,
         "The crates and what they import",
         "cli imports nbdkit, limits, options and claims; py imports options and claims; nbdkit imports page, page imports "
-        "serve; serve and options import drive; drive imports ftl and trace; ftl imports nand.",
+        "serve; serve and options import drive; drive imports ftl and trace; ftl imports nand, nand imports state.",
     )
     at = {
         "cli": (40, 24, 820, 50, "the phelsuma command"),
@@ -55,6 +56,7 @@ def crates() -> Canvas:
         "ftl": (262, 432, 152, 56, "every FTL"),
         "trace": (522, 432, 152, 56, "traces, workloads"),
         "nand": (262, 514, 152, 56, "flash, simulated"),
+        "state": (522, 514, 152, 56, "saving, by derive"),
         "house": (752, 514, 108, 56, "counts sources"),
     }
     c.box(238, 416, 200, 168, [], "plain", dashed=True)
@@ -79,6 +81,7 @@ def crates() -> Canvas:
     c.arrow((430, 388), (338, 431))
     c.arrow((506, 388), (598, 431))
     c.arrow((338, 488), (338, 513))
+    c.arrow((414, 542), (521, 542))
     c.text(590, 262, "A → B: A imports B, and may import", 12, soft=True)
     c.text(590, 279, "whatever B imports.", 12, soft=True)
     c.text(590, 302, "No import points upwards.", 12, soft=True)

@@ -4,16 +4,24 @@ use crate::errors::Outcome;
 use crate::progress::Bars;
 use crate::table::number;
 use crate::{output, remarks, table};
-use phelsuma_drive::{Distribution, Distributions, FlashCounts, Latency, RecoveryResult, RunResult};
+use phelsuma_claims::SOURCES;
+use phelsuma_drive::{Distribution, Distributions, FlashCounts, Latency, RecoveryResult, RunResult, Saving};
 use phelsuma_options::{RunArgs, count, size};
 use phelsuma_trace::histogram::{Modes, Picture, modes};
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// Options of `run`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) of: RunArgs,
+    /// Save the drive to this file after fill and warm-up, for runs with --from
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Begin with the drive of this file, in place of fill and warm-up; all options of the drive must be the same
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
@@ -23,7 +31,8 @@ pub(crate) struct Args {
 pub(crate) fn main(args: &Args) -> Outcome {
     let (config, _) = &args.of.config()?;
     let bar = Bars::new().add(&config.ftl);
-    let result = phelsuma_drive::run(config, &|progress| {
+    let saving = Saving { build: SOURCES, from: args.from.as_deref(), to: args.save.as_deref() };
+    let result = phelsuma_drive::run_saving(config, &saving, &|progress| {
         bar.show(&progress);
         true
     });

@@ -2,11 +2,12 @@
 
 use crate::config::Arrival;
 use phelsuma_nand::Time;
+use phelsuma_nand::state::Preserve;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The host's queue.
-#[derive(Debug)]
+#[derive(Debug, Preserve)]
 pub(crate) enum Arrivals {
     /// One request in progress at a time: the next arrives when it has completed.
     One(Time),

@@ -1,16 +1,20 @@
 //! A drive in simulated time: requests go in, complete at a moment, and are counted.
 
 use crate::arrivals::Arrivals;
-use crate::config::{Arrival, RunError};
+use crate::config::{Arrival, RunError, input_error};
 use crate::distributions::{Watch, extent_pages_mean};
 use crate::fit::does_not_fit;
 use crate::holdings::{Differences, Holdings};
 use crate::latency::LatencyHistogram;
+use crate::lookahead::Lookahead;
 use crate::result::{Distributions, HostCounts, Latencies};
+use crate::saved::{Saved, Saver};
 use crate::told::Told;
 use phelsuma_ftl::{
     Config, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, Step, WriteRequest, format, recover,
 };
+use phelsuma_nand::sim::Readers;
+use phelsuma_nand::state::{Load, Preserve};
 use phelsuma_nand::{LogicalPage, Nand, Purpose, SimNand, Time};
 use phelsuma_trace::{Op, PageRequest};
 
@@ -99,6 +103,15 @@ impl Drive {
         self
     }
 
+    /// On a drive just formatted: no fault is going to meet it, and a power cut does if it is
+    /// [to be cut](Self::to_be_cut). The simulation keeps what such a drive can be read for, and no more.
+    #[must_use]
+    pub(crate) fn without_faults(mut self) -> Self {
+        let only_serves = self.holdings.is_none() && self.ftl.reports_stale();
+        self.nand.expect(if only_serves { Readers::Service } else { Readers::Recovery });
+        self
+    }
+
     /// The FTL gets this with each page that is written from now on.
     #[must_use]
     pub(crate) fn told(mut self, told: Told) -> Self {
@@ -114,6 +127,52 @@ impl Drive {
     /// The FTL.
     pub fn ftl(&self) -> &dyn Ftl<SimNand> {
         self.ftl.as_ref()
+    }
+
+    /// A request before what was saved of the drive: only what is not saved, since it follows from the requests.
+    pub(crate) fn pass_over(&mut self, request: &PageRequest) {
+        if let Some(holdings) = &mut self.holdings {
+            holdings.note(request);
+        }
+        if let (Some(told), Op::Write) = (&mut self.told, request.op) {
+            (0..request.pages).for_each(|index| {
+                told.next((request.first + u64::from(index)) as u32);
+            });
+        }
+    }
+
+    /// Writes its state. `ended`: its requests came to an end.
+    pub(crate) fn save(&self, mut saver: Saver, ended: bool) -> Result<(), RunError> {
+        saver.put(|to| {
+            ended.put_state(to)?;
+            self.counts.requests.put_state(to)?;
+            self.counts.write_pages.put_state(to)?;
+            self.unreadable_pages.put_state(to)?;
+            self.host.put_state(to)?;
+            self.idle.put_state(to)?;
+            self.nand.put_state(to)?;
+            self.ftl.put_state(to)
+        })?;
+        saver.finish()
+    }
+
+    /// Becomes, just formatted and [passed over](Self::pass_over) its fill, the drive that was saved. Of `source` it
+    /// takes as many requests as that one had served. Whether those came to an end.
+    pub(crate) fn take_saved(&mut self, mut saved: Saved, source: &mut Lookahead<'_>) -> Result<bool, RunError> {
+        let (ended, requests) = saved.take(|from| Ok((bool::load(from)?, u64::load(from)?)))?;
+        for _ in 0..requests {
+            let Some(request) = source.next(self).map_err(input_error)? else { break };
+            self.pass_over(&request);
+        }
+        saved.take(|from| {
+            self.counts = HostCounts { requests, write_pages: u64::load(from)?, ..HostCounts::default() };
+            self.unreadable_pages.take_state(from)?;
+            self.host.take_state(from)?;
+            self.idle.take_state(from)?;
+            self.nand.take_state(from)?;
+            self.ftl.take_state(from)
+        })?;
+        Ok(ended)
     }
 
     /// When all requests so far have completed.

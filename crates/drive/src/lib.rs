@@ -1,6 +1,7 @@
 //! A whole drive in simulated time: run protocol, statistics, results and the crash laboratory.
 //!
-//! This crate must not depend on terminals, command lines, or files other than traces.
+//! This crate must not depend on terminals, command lines, or files other than traces
+//! and saved drives.
 
 mod arrivals;
 mod bytes;
@@ -20,8 +21,12 @@ mod measure;
 mod requests;
 mod result;
 mod run;
+#[cfg(feature = "zstd")]
+mod saved;
 mod session;
 mod told;
+#[cfg(not(feature = "zstd"))]
+mod unsaved;
 
 pub use bytes::show_bytes;
 pub use capacity::{CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, settle_capacity};
@@ -31,5 +36,8 @@ pub use fit::{comes_up, does_not_fit};
 pub use footprint::{TightDrive, check_holds_trace, tight_drive};
 pub use measure::{WritePart, write_part};
 pub use result::*;
-pub use run::{Progress, Reporter, run};
+pub use run::{Progress, Reporter, run, run_saving};
+pub use saved::Saving;
 pub use session::{NOWHERE, PageState, Session};
+#[cfg(not(feature = "zstd"))]
+use unsaved as saved;

@@ -10,6 +10,7 @@ use crate::machine::{peak_rss_bytes, thread_cpu_seconds};
 use crate::measure::{Mark, Measurement};
 use crate::requests::{ARRIVAL_MAX_NS, fill_requests, open_trace, workload_targets};
 use crate::result::{Machine, RecoveryResult, RecoveryStepResult, RunResult};
+use crate::saved::{Saved, Saver, Saving};
 use phelsuma_trace::{DropReason, PageSource, Source, Workload};
 use std::time::{Duration, Instant};
 
@@ -64,6 +65,16 @@ impl<'a> Ticker<'a> {
 /// # Errors
 /// [`RunError::Input`] for what cannot be, [`RunError::Failed`] for what was begun and not completed as asked.
 pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunError> {
+    run_saving(config, &Saving::default(), reporter)
+}
+
+/// Does a run whose drive is taken from a file after its warm-up, or saved to one. The result is that of [`run`], but
+/// for the times of this machine.
+///
+/// # Errors
+/// As those of [`run`]. [`RunError::Input`]: a file that is none, is damaged, or is of another build or drive.
+pub fn run_saving(config: &RunConfig, saving: &Saving<'_>, reporter: Reporter<'_>) -> Result<RunResult, RunError> {
+    saving.check(config)?;
     if config.cut_at_end
         && let Some(why) = config.composition.why_not_survivable()
     {
@@ -95,21 +106,38 @@ pub fn run(config: &RunConfig, reporter: Reporter<'_>) -> Result<RunResult, RunE
     if config.cut_at_end {
         drive = drive.to_be_cut();
     }
+    drive = drive.without_faults();
     if let Some(told) = knowledge::learn(config, logical_pages)? {
         drive = drive.told(told);
     }
     if config.distributions {
         drive = drive.watched();
     }
-    fill(&mut drive, config, logical_pages, reporter)?;
+    let mut saved = saving.from.map(|path| Saved::open(path, saving.build, config, &geometry)).transpose()?;
+    let saver = saving.to.map(|path| Saver::begin(path, saving.build, config, &geometry)).transpose()?;
+    match &mut saved {
+        None => fill(&mut drive, config, logical_pages, reporter)?,
+        Some(_) => fill_requests(config, logical_pages, &mut |request| {
+            drive.pass_over(request);
+            Ok(())
+        })?,
+    }
 
     let (measurement, measured_cpu) = match (&config.input, &mut trace) {
-        (Input::Workload(workload), _) => replay_workload(&mut drive, config, workload, logical_pages, reporter)?,
+        (Input::Workload(workload), _) => {
+            replay_workload(&mut drive, config, workload, logical_pages, (saved, saver), reporter)?
+        }
         (Input::Trace { loops, .. }, Some(source)) => replay_trace(&mut drive, config, source, *loops, reporter)?,
         (Input::Trace { .. }, None) => return Err(RunError::Failed("the trace is not open".into())),
     };
     if drive.unreadable_pages() > 0 {
         return Err(RunError::Failed(format!("{} pages could not be read back", drive.unreadable_pages())));
+    }
+    if drive.nand().reads_in_vain() > 0 {
+        return Err(RunError::Failed(format!(
+            "{} pages of metadata were read that the FTL had called stale",
+            drive.nand().reads_in_vain()
+        )));
     }
     let mut result = measurement.finish(&mut drive, config, &geometry);
     result.input = trace.map(|source| source.report().clone());
@@ -151,14 +179,23 @@ fn replay_workload(
     config: &RunConfig,
     workload: &Workload,
     logical_pages: u32,
+    (saved, saver): (Option<Saved>, Option<Saver>),
     reporter: Reporter<'_>,
 ) -> Result<(Measurement, f64), RunError> {
     let mut source = workload.source(u64::from(logical_pages), config.shape.page_bytes, config.seed);
     let [warmup, passes] = workload_targets(config, workload, logical_pages)?;
     let mut source = Lookahead::new(source.as_mut());
-    drive.begin_counting(config.arrival);
-    let mut ticker = Ticker::new(reporter, "warm-up", Some(warmup));
-    let mut ended = pump(drive, &mut source, warmup, &mut ticker, None)?;
+    let mut ended = match saved {
+        None => {
+            drive.begin_counting(config.arrival);
+            let mut ticker = Ticker::new(reporter, "warm-up", Some(warmup));
+            pump(drive, &mut source, warmup, &mut ticker, None)?
+        }
+        Some(saved) => drive.take_saved(saved, &mut source)?,
+    };
+    if let Some(saver) = saver {
+        drive.save(saver, ended)?;
+    }
     let warmed_up = drive.counts().write_pages;
 
     match config.arrival {

@@ -3,11 +3,13 @@
 //! Every one of them is kept at a spot that calls [`Barriers::keeps`]. In any build without `--cfg phelsuma_mutants`
 //! the answer is the constant yes, and nothing is left of the call. `make test` sets it.
 
+use phelsuma_nand::state::Preserve;
+
 #[cfg(all(phelsuma_mutants, not(debug_assertions)))]
 compile_error!("FTLs that forget a barrier are for tests alone: phelsuma_mutants is no part of a release");
 
 /// The barriers that an FTL keeps: all of them, unless it is a test double.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Preserve)]
 pub(crate) struct Barriers {
     #[cfg(phelsuma_mutants)]
     pub(crate) forgets: Option<Barrier>,
@@ -32,7 +34,7 @@ impl Barriers {
 macro_rules! barriers {
     ($($(#[doc = $rule:literal])+ $name:ident,)+) => {
         /// What an FTL must never forget: each is a rule that its data stand on, or that keeps a drive writable.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Preserve)]
         #[cfg_attr(not(phelsuma_mutants), allow(dead_code, unreachable_pub))]
         pub enum Barrier {
             $($(#[doc = $rule])+ $name,)+

@@ -3,6 +3,9 @@
 use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
+#[cfg(feature = "std")]
+use phelsuma_nand::state::{StateError, StateIn, StateOut};
 use phelsuma_nand::{Block, Content, LogicalPage, Nand, Purpose, Time};
 
 /// The data of a write.
@@ -124,7 +127,7 @@ pub enum Step {
 }
 
 /// How an FTL divides the flash.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub struct Shape {
     /// Logical pages that the host sees.
     pub logical_pages: u32,
@@ -282,6 +285,33 @@ pub trait Ftl<N: Nand>: Send {
     /// the machine that runs the FTL, not to the FTL.
     fn warm(&self, nand: &N, pages: &[LogicalPage]) {
         let _ = (nand, pages);
+    }
+
+    /// Whether it reports each page of metadata that is stale to the flash ([`Nand::stale`]). A simulation lets go of
+    /// their data then.
+    fn reports_stale(&self) -> bool {
+        false
+    }
+
+    /// Writes its state, for the same FTL of the same build in another process. Where there is an error, it cannot be
+    /// saved.
+    ///
+    /// # Errors
+    /// [`StateError`]; that of an FTL that has not stated how is [`StateError::Unsaved`].
+    #[cfg(feature = "std")]
+    fn put_state(&self, to: &mut dyn StateOut) -> Result<(), StateError> {
+        let _ = to;
+        Err(StateError::Unsaved("this FTL"))
+    }
+
+    /// Becomes, just formatted in the same configuration, the one that was saved. The flash does too.
+    ///
+    /// # Errors
+    /// As [`Ftl::put_state`]. Then it can be used no more.
+    #[cfg(feature = "std")]
+    fn take_state(&mut self, from: &mut dyn StateIn) -> Result<(), StateError> {
+        let _ = from;
+        Err(StateError::Unsaved("this FTL"))
     }
 
     /// Its RAM.

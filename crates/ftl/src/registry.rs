@@ -18,8 +18,9 @@ use thiserror::Error;
 /// ```
 /// use phelsuma_ftl::policy::{Choice, Victim, VictimSpec, View};
 /// use phelsuma_ftl::{Composition, PageParts, Preset, Registry};
+/// use phelsuma_nand::state::Preserve;
 ///
-/// #[derive(Clone, Copy)]
+/// #[derive(Clone, Copy, Preserve)]
 /// struct First;
 ///
 /// impl Victim for First {
@@ -194,7 +195,7 @@ mod tests {
     use crate::policy::{Choice, Victim, View};
     use alloc::boxed::Box;
 
-    #[derive(Clone, Copy)]
+    #[derive(Clone, Copy, phelsuma_nand::state::Preserve)]
     struct Nothing;
 
     impl Victim for Nothing {

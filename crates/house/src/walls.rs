@@ -35,8 +35,9 @@ const WALLS: [Wall; 7] = [
 
 const POLICIES: &[&str] = &["policy/"];
 
-/// The names of `nand` that policies may use: addresses, and the content of a spare area. So they have no flash.
-const VALUES: [&str; 6] = ["Block", "Geometry", "Kind", "LogicalPage", "Page", "Spare"];
+/// The names of `nand` that policies may use: addresses, the content of a spare area, and how a state is saved. So they
+/// have no flash.
+const VALUES: [&str; 7] = ["Block", "Geometry", "Kind", "LogicalPage", "Page", "Spare", "state"];
 
 /// What breaks a wall, a line each.
 pub(crate) fn broken(ftl: &Crate) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! The shape of a drive's flash: pages, blocks, dies, channels.
 
+use crate::state::Preserve;
 use crate::{Block, Page};
 use thiserror::Error;
 
@@ -8,7 +9,7 @@ pub const SPARE_BYTES_MIN: u32 = 32;
 
 /// The shape of a drive's flash. Blocks are dealt to dies in turn: block `b` sits on die `b mod dies()`, and die `d`
 /// hangs on channel `d mod channels`, so neighbouring block numbers are on different channels.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub struct Geometry {
     page_bytes: u32,
     pages_per_block: u32,

@@ -9,6 +9,8 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
+// Derived code names the crate as others do.
+extern crate self as phelsuma_nand;
 #[cfg(all(test, not(feature = "std")))]
 extern crate std;
 
@@ -20,6 +22,8 @@ mod observe;
 mod purpose;
 pub mod sim;
 mod spare;
+
+pub mod state;
 mod stats;
 mod time;
 

@@ -35,6 +35,9 @@ pub enum PageRead<'a> {
         spare: Spare,
         /// Bits that the chip's ECC has corrected.
         corrected: u32,
+        /// Whether the driver itself vouches that the data are those of [`Spare::data_crc`]. Where it does not, that is
+        /// the reader's to find out.
+        checked: bool,
     },
     /// All ones: nothing has been programmed here since the erase, as far as a read can show.
     Erased,
@@ -47,7 +50,9 @@ impl<'a> PageRead<'a> {
     #[inline]
     pub fn verified(self) -> Option<(Content<'a>, Spare)> {
         match self {
-            Self::Written { content, spare, .. } if content.crc() == spare.data_crc => Some((content, spare)),
+            Self::Written { content, spare, checked, .. } if checked || content.crc() == spare.data_crc => {
+                Some((content, spare))
+            }
             _ => None,
         }
     }
@@ -167,6 +172,20 @@ pub trait Nand {
 
     /// Whether a block is bad, from the factory or by [`Nand::mark_bad`].
     fn is_bad(&self, block: Block) -> bool;
+
+    /// The number that [`Spare::data_crc`] is to carry for these data: [`Content::crc`]. A driver that vouches for
+    /// whatever it reads ([`PageRead::Written::checked`]) may give any.
+    #[inline]
+    fn crc(&self, content: Content<'_>) -> u32 {
+        content.crc()
+    }
+
+    /// The FTL reads this page of metadata no more while it serves: a newer one stands for it, or will. A recovery may
+    /// still read it. An emulation may let go of its data where there will be none; a chip does nothing.
+    #[inline]
+    fn stale(&mut self, page: Page) {
+        let _ = page;
+    }
 
     /// Pages that are likely to be read soon. An emulation may have their data fetched from the host's memory, all at a
     /// time; a chip does nothing. Nothing changes by it.

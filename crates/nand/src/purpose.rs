@@ -1,9 +1,11 @@
 //! Why a flash operation is done: every read, program and erase is counted under one of these.
 
+use crate::state::Preserve;
+
 macro_rules! purposes {
     ($($name:ident $text:literal $doc:literal),* $(,)?) => {
         /// Why a flash operation is done.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Preserve)]
         #[repr(u8)]
         pub enum Purpose { $(#[doc = $doc] $name),* }
 

@@ -1,9 +1,10 @@
 //! The spare (out-of-band) area: the metadata that is written beside every page, and how it stands in bytes.
 
+use crate::state::Preserve;
 use thiserror::Error;
 
 /// What kind of page it is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Preserve)]
 #[repr(u8)]
 pub enum Kind {
     /// Host data; the key is the logical page.
@@ -51,7 +52,7 @@ impl Kind {
 }
 
 /// The spare area of a page, decoded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub struct Spare {
     /// What kind of page it is.
     pub kind: Kind,

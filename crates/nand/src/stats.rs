@@ -1,10 +1,11 @@
 //! Flash operations, counted by purpose.
 
 use crate::Purpose;
+use crate::state::Preserve;
 use core::ops::Sub;
 
 /// How often each operation was done for one purpose.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Preserve)]
 pub struct OpCounts {
     /// Pages read, data and spare.
     pub reads: u64,
@@ -29,7 +30,7 @@ impl Sub for OpCounts {
 }
 
 /// The operations of a channel since the chip was made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Preserve)]
 pub struct ChannelStats {
     /// Pages read for the host.
     pub host_reads: u64,
@@ -51,7 +52,7 @@ impl Sub for ChannelStats {
 }
 
 /// Flash operations by purpose, since the chip was made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Preserve)]
 pub struct FlashStats {
     counts: [OpCounts; Purpose::COUNT],
 }

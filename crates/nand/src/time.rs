@@ -1,5 +1,6 @@
 //! Simulated time and how long a chip's operations take.
 
+use crate::state::Preserve;
 use core::fmt;
 use core::ops::Add;
 
@@ -33,7 +34,7 @@ impl fmt::Display for Time {
 }
 
 /// How long a chip takes, in nanoseconds. The die is busy for the array time, the channel for the transfer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub struct Timing {
     /// Sensing a page, data and spare.
     pub read_ns: u64,

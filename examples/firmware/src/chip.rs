@@ -52,12 +52,12 @@ impl Nand for Chip {
             match (self.read_spare(page, op).0, self.bus_read_data(page)) {
                 (SpareRead::Erased, Ok(None)) => PageRead::Erased,
                 (SpareRead::Written(spare), Ok(Some(corrected))) => {
-                    PageRead::Written { content: Content::Bytes(&self.buffer), spare, corrected }
+                    PageRead::Written { content: Content::Bytes(&self.buffer), spare, corrected, checked: false }
                 }
                 // A page of ones is data, too.
                 (SpareRead::Written(spare), Ok(None)) => {
                     self.buffer.fill(0xff);
-                    PageRead::Written { content: Content::Bytes(&self.buffer), spare, corrected: 0 }
+                    PageRead::Written { content: Content::Bytes(&self.buffer), spare, corrected: 0, checked: false }
                 }
                 _ => PageRead::Unreadable,
             }

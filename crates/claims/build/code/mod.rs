@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use written::{attribute, is, is_any, visibility_len, written};
 
 /// The crates whose code decides the result of a run: `options`, which reads its command, and all that stands under it.
-pub(crate) const SIMULATION: [&str; 5] = ["drive", "ftl", "nand", "options", "trace"];
+pub(crate) const SIMULATION: [&str; 6] = ["drive", "ftl", "nand", "options", "state", "trace"];
 
 /// The items of all modules that were added.
 #[derive(Default)]

@@ -27,6 +27,8 @@ mod readme;
 mod recovery_bound;
 mod room;
 mod run;
+#[cfg(feature = "zstd")]
+mod saved;
 mod soak;
 mod stability;
 mod synchronizing;

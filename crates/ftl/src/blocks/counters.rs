@@ -6,6 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// Set in a block's key while the block is no candidate: free, open, bad, or being collected.
 pub(super) const NO_CANDIDATE: u16 = 0x8000;
@@ -18,7 +19,7 @@ pub(crate) const NOT_COUNTED: u16 = 0x7fff;
 ///
 /// Where RAM holds a sample alone, there are no keys but while a recovery is at work, and being a candidate is the
 /// business of `Blocks`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub struct Counters {
     keys: Vec<u16>,
     /// A recovery reported stale pages that may have been reported before (GeckoFTL appendix C.3.2). So blocks may have

@@ -1,9 +1,10 @@
 //! A free block: one that was erased in advance, and one that is about to be opened.
 
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Time};
 
 /// A block that was erased in advance.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Blank {
     pub(super) block: Block,
     /// When its erase has completed; none where it was found blank.

@@ -7,11 +7,12 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 const FAN: usize = 64;
 
 /// Minima over an array of numbers that its owner holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub struct GroupMinima {
     levels: Vec<Vec<u16>>,
 }

@@ -31,6 +31,7 @@ pub(crate) use notes::Notes;
 pub use notes::Wants;
 #[cfg(test)]
 pub(crate) use notes::scene;
+use phelsuma_nand::state::Preserve;
 pub(crate) use times::Moments;
 pub use view::View;
 
@@ -48,7 +49,7 @@ pub(crate) use watch::Watch;
 pub(crate) use wear::Wear;
 
 /// The use of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 #[repr(u8)]
 pub(crate) enum BlockUse {
     /// In the free pool.
@@ -66,7 +67,7 @@ pub(crate) enum BlockUse {
 }
 
 /// Blocks of metadata: those of the last streams.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 struct Metadata {
     /// The first of their streams.
     from: u8,
@@ -77,7 +78,7 @@ struct Metadata {
 }
 
 /// The blocks of a drive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Blocks {
     geometry: Geometry,
     uses: Vec<BlockUse>,

@@ -15,9 +15,10 @@
 use crate::RamLedger;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// Rings through the blocks of each level.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub struct MultiLri {
     /// By node: the blocks, then the levels' own. A node that is in no list is a ring of its own.
     next: Vec<u32>,

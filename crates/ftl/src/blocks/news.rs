@@ -5,10 +5,11 @@
 
 use crate::RamLedger;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Page};
 
 /// Something that happened to a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(crate) enum Item {
     /// It is full, or will not be written any further: a candidate.
     Closed(Block),
@@ -25,7 +26,7 @@ pub(crate) enum Item {
 }
 
 /// Events, oldest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Preserve)]
 pub(crate) struct News {
     items: Vec<Item>,
     read: usize,

@@ -19,6 +19,7 @@ use crate::medium::FirstPages;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// The notes on blocks that a policy needs: `Wants::NOTHING.times().lists()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +73,7 @@ impl Wants {
 }
 
 /// The notes on blocks.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Preserve)]
 pub(crate) struct Notes {
     any: bool,
     /// Pages that the host has written since the drive was formatted; after a power cut the version of the last, and

@@ -7,10 +7,11 @@ use crate::barriers::Barrier;
 use crate::medium::{NewPage, Phase};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
 
 /// A block being written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 struct OpenBlock {
     block: Block,
     next: u32,
@@ -21,7 +22,7 @@ struct OpenBlock {
 }
 
 /// The dies over which a stream spreads its writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(crate) enum Spread {
     /// It goes to all dies in turn.
     AllDies,
@@ -31,7 +32,7 @@ pub(crate) enum Spread {
 }
 
 /// The open blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct OpenBlocks {
     /// By stream, then by die.
     slots: Vec<Option<OpenBlock>>,

@@ -17,12 +17,13 @@ use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// A slot without a member: larger than any number of live pages.
 const EMPTY: u16 = NO_CANDIDATE;
 
 /// Counters of some blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Sample {
     /// Blocks of the drive.
     blocks: u32,

@@ -13,12 +13,13 @@ use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// The largest age that a moment is kept at: half of what four bytes hold.
 const AGE_KEPT: u32 = 1 << 31;
 
 /// Moments, by number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Moments(Vec<u32>);
 
 impl Moments {
@@ -61,7 +62,7 @@ impl Moments {
 }
 
 /// By block: when its first page was written, and when it last lost one (Dual Greedy, section III-C).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct BlockTimes {
     first_write: Moments,
     last_loss: Moments,

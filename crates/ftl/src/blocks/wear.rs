@@ -19,6 +19,7 @@ use crate::config::LOOKS_MAX;
 use crate::medium::marks::SpareMarks;
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Kind, Nand, Op, Purpose, SpareRead, Time};
 
 /// After a block was collected for its wear, so many host pages for each page moved before the next one is: levelling
@@ -26,7 +27,7 @@ use phelsuma_nand::{Block, Kind, Nand, Op, Purpose, SpareRead, Time};
 const REST: u32 = 4;
 
 /// The drive's record of the wear of its blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Wear {
     /// The stream of cold data, which is given worn blocks.
     cold_stream: u8,
@@ -48,7 +49,7 @@ pub(crate) struct Wear {
 }
 
 /// The findings of a scan so far.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 struct Sums {
     counted: u32,
     min: u32,
@@ -62,7 +63,7 @@ struct Sums {
 }
 
 /// The findings of the last finished scan.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 struct Known {
     min: u32,
     max: u32,

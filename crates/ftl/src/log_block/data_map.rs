@@ -10,6 +10,7 @@ use super::merge_versions::MergeVersions;
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry};
 
 /// No block.
@@ -28,7 +29,7 @@ pub(super) struct MapEntry {
     pub(super) version: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct DataMap {
     blocks: Vec<u32>,
     /// Those that a merge or a write needs to know.

@@ -26,9 +26,11 @@ use crate::medium::host_read::{FindPages, Sought};
 use crate::medium::{NewPage, Phase};
 use crate::{FtlError, RamLedger};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Spare, Time};
 
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
+#[preserve(in_place)]
 pub(super) struct Ground<I> {
     pub(super) barriers: Barriers,
     pub(super) geometry: Geometry,

@@ -14,10 +14,12 @@ use crate::medium::{bad_blocks, usable_blocks};
 use crate::{BlockLook, Counter, Finding, FtlError, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Purpose, Time};
 
 /// A log-block FTL of data blocks and log blocks.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
+#[preserve(in_place)]
 pub(super) struct Hybrid<S: Scheme> {
     pub(super) ground: Ground<S::Index>,
     pub(super) scheme: S,
@@ -203,6 +205,19 @@ impl<N: Nand, S: Scheme> Ftl<N> for Hybrid<S> {
 
     fn copy(&self) -> Box<dyn Ftl<N>> {
         Box::new(self.clone())
+    }
+
+    #[cfg(feature = "std")]
+    fn put_state(&self, to: &mut dyn phelsuma_nand::state::StateOut) -> Result<(), phelsuma_nand::state::StateError> {
+        phelsuma_nand::state::Preserve::put_state(self, to)
+    }
+
+    #[cfg(feature = "std")]
+    fn take_state(
+        &mut self,
+        from: &mut dyn phelsuma_nand::state::StateIn,
+    ) -> Result<(), phelsuma_nand::state::StateError> {
+        phelsuma_nand::state::Preserve::take_state(self, from)
     }
 
     fn ram(&self) -> RamLedger {

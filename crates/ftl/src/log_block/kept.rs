@@ -2,13 +2,14 @@
 
 use crate::medium::Owned;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Page, Spare};
 
 /// A page with its reading.
 pub(super) type KeptPage = (Page, Spare, Owned);
 
 /// Pages with their readings.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Preserve)]
 pub(super) struct Kept(pub(super) Vec<KeptPage>);
 
 impl Kept {

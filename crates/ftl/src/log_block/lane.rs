@@ -11,12 +11,13 @@
 
 use crate::FtlError;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{
     Block, Content, EraseError, Geometry, Nand, Op, Page, PageRead, ProgramError, Spare, SpareRead, Time,
 };
 
 /// A channel of a drive, or all of a drive that one FTL has, which is translated to itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Lane {
     number: u32,
     of: u32,
@@ -145,8 +146,8 @@ impl<N: Nand> Nand for Channel<'_, N> {
             return (PageRead::Unreadable, op.at);
         }
         match self.nand.read(self.lane.page(page), op) {
-            (PageRead::Written { content, spare, corrected }, done) => match self.lane.own_spare(&spare) {
-                Some(spare) => (PageRead::Written { content, spare, corrected }, done),
+            (PageRead::Written { content, spare, corrected, checked }, done) => match self.lane.own_spare(&spare) {
+                Some(spare) => (PageRead::Written { content, spare, corrected, checked }, done),
                 None => (PageRead::Unreadable, done),
             },
             other => other,

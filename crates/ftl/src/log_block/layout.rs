@@ -1,6 +1,7 @@
 //! Which logical page stands where in which logical block.
 
 use phelsuma_nand::Geometry;
+use phelsuma_nand::state::Preserve;
 
 /// How logical pages are laid out in logical blocks.
 ///
@@ -15,7 +16,7 @@ use phelsuma_nand::Geometry;
 /// ```
 ///
 /// The logical block of a segment on a channel has the number `segment × channels + channel`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(super) struct LogicalLayout {
     pages_per_block: u32,
     channels: u32,

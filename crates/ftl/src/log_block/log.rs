@@ -11,10 +11,12 @@ use crate::RamLedger;
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Page};
 
 /// The log blocks, by slot: a number that stays the same while the block is one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
+#[preserve(in_place)]
 pub(super) struct Log<I> {
     geometry: Geometry,
     layout: LogicalLayout,

@@ -14,11 +14,13 @@ use crate::recovery_report::RecoveryReport;
 use crate::{Finding, FtlError};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Nand};
 
 /// An FTL of this family that has its flash to itself: all of a drive, or a channel of one. Which one it is is decided
 /// once, and behind that all calls are static.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
+#[preserve(in_place)]
 pub(super) enum LogBlockFtl {
     Block(Box<Hybrid<Plain>>),
     Bast(Box<Hybrid<Bast>>),

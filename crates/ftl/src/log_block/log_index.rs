@@ -8,7 +8,9 @@ use super::log_state::LogBlock;
 use super::pool::Role;
 use super::shape::HybridSizes;
 use crate::RamLedger;
+use alloc::vec::Vec;
 use hashbrown::HashTable;
+use phelsuma_nand::state::{Load, Preserve, StateError, StateIn, StateOut};
 use phelsuma_nand::{Geometry, Page};
 
 /// An index of the pages that are live in log blocks. [`Log`](super::log::Log) owns it, and calls it for each change.
@@ -108,6 +110,25 @@ impl HashIndex {
     /// The same where each log block is of one logical block.
     pub(super) fn of_owned(geometry: &Geometry, sizes: &HybridSizes) -> Self {
         Self { logical_blocks_most: sizes.log_blocks as usize + 1, ..Self::of(geometry, sizes) }
+    }
+}
+
+impl Preserve for HashIndex {
+    fn put_state(&self, to: &mut dyn StateOut) -> Result<(), StateError> {
+        // The other follows from the configuration.
+        let Self { places, logical_blocks_most: _ } = self;
+        places.put_state(to)?;
+        places.iter().copied().collect::<Vec<_>>().put_state(to)
+    }
+
+    fn take_state(&mut self, from: &mut dyn StateIn) -> Result<(), StateError> {
+        // The other follows from the configuration.
+        let Self { places, logical_blocks_most: _ } = self;
+        places.take_state(from)?;
+        for place in Vec::<(u32, Page)>::load(from)? {
+            places.insert_unique(hash(place.0), place, |(key, _)| hash(*key));
+        }
+        Ok(())
     }
 }
 

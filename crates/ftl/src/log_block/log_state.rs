@@ -3,6 +3,7 @@
 use super::pool::Role;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// No logical block, no logical page, no slot.
 pub(super) const NONE: u32 = u32::MAX;
@@ -11,7 +12,7 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) const NOBODY: u32 = NONE;
 
 /// A log block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct LogBlock {
     pub(super) block: Block,
     /// Its purpose when it was opened.

@@ -12,16 +12,17 @@ use super::{data_map, trims};
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Kind, Page};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 struct MapBlock {
     block: Block,
     /// Parts whose newest version stands here.
     live: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct MapBlocks {
     /// By part.
     places: Vec<Option<Page>>,

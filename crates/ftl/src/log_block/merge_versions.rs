@@ -19,11 +19,12 @@ use super::probing::Probing;
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 /// A version takes 48 bits on flash as well.
 type Packed = [u8; 6];
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct MergeVersions {
     /// By bucket: the logical block; [`NONE`] where the bucket is empty.
     keys: Vec<u32>,

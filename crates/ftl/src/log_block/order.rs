@@ -6,9 +6,10 @@
 use super::log_state::NONE;
 use crate::RamLedger;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 /// Slots in the order in which they were written last: a list through an array.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct Order {
     /// By slot: the one before and the one behind; itself where it is in no list.
     links: Vec<(u32, u32)>,

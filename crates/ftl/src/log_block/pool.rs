@@ -10,12 +10,13 @@ use crate::{FtlError, RamLedger};
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, EraseError, Geometry, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
 
 /// The purpose for which a block was opened. It is the label (`stream`) in the spare areas of all of its pages, so one
 /// of them shows a recovery how to take the block. A log block may become a data block, but no block opened as a data
 /// block was ever a log block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 #[repr(u8)]
 pub(super) enum Role {
     /// A log block. It counts even if no map page names it.
@@ -67,7 +68,7 @@ impl Role {
 }
 
 /// The use of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(super) enum Use {
     /// Bad, or the description's, or held by a recovery, or a snapshot that is being written.
     Fixed,
@@ -77,7 +78,7 @@ pub(super) enum Use {
     Map,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct Pool {
     geometry: Geometry,
     uses: Vec<Use>,

@@ -6,8 +6,9 @@
 //! bucket is always empty, so a search ends.
 
 use core::cell::Cell;
+use phelsuma_nand::state::Preserve;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct Probing {
     buckets: usize,
     /// Searches, and buckets that they looked at.

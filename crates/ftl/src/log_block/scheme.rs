@@ -15,6 +15,7 @@ use crate::barriers::Barriers;
 use crate::ftl::Step;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Geometry, Nand, Time};
 
 pub(super) use bast::Bast;
@@ -31,11 +32,11 @@ pub(super) struct PartOf {
 }
 
 /// A scheme. It touches flash only through the ground, and keeps nothing there but log blocks.
-pub(super) trait Scheme: Clone + Send + 'static {
+pub(super) trait Scheme: Clone + Preserve + Send + 'static {
     /// Its part of a drive's composition.
     type Parts: Copy;
     /// Where the pages of its log blocks stand.
-    type Index: LogIndex + 'static;
+    type Index: LogIndex + Preserve + 'static;
 
     /// Whether a snapshot is written when the drive is closed, and looked for when it is mounted.
     const SNAPSHOT: bool = false;

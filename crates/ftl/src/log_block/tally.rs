@@ -2,6 +2,7 @@
 
 use crate::Counter;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 /// Association degrees are counted by powers of two: 0, 1, 2 to 3, 4 to 7, …
 const DEGREES: [&str; 9] = [
@@ -17,7 +18,7 @@ const DEGREES: [&str; 9] = [
 ];
 
 /// Sums since the mount.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 pub(super) struct Tally {
     pub(super) switch_merges: u64,
     pub(super) partial_merges: u64,

@@ -15,13 +15,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::Geometry;
+use phelsuma_nand::state::Preserve;
 
 /// Bytes of an entry besides its bitmap: logical block (u32), version (48 bits), little-endian.
 const HEAD_BYTES: usize = 10;
 /// An entry that is not in use.
 const UNUSED: u32 = u32::MAX;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct TrimEntry {
     pub(super) logical_block: u32,
     /// Pages in log blocks whose bit is set are trimmed if they have this version or a lower one.
@@ -37,7 +38,7 @@ impl TrimEntry {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct TrimTable {
     /// Page after page.
     entries: Vec<Option<TrimEntry>>,

@@ -18,11 +18,12 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// The most free blocks of a die that are looked at.
 const LOOKS: usize = 32;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct SwapLevelling {
     /// By how many erases a data block must be behind the most worn free block.
     pub(super) lag: u32,

@@ -4,12 +4,13 @@ use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Time;
+use phelsuma_nand::state::Preserve;
 
 /// How far both clocks skip ahead at a recovery: more than can have been in flight and left no readable trace.
 pub(crate) const EPOCH: u64 = 1 << 16;
 
 /// Version and seq, and the moments that barriers are made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Clock {
     /// Of the content made last: a page that the host writes, or a page (or run) of metadata. A copy is none.
     version: u64,

@@ -7,10 +7,11 @@
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Nand, Time};
 
 /// Blocks that failed a program or an erase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Failures {
     /// A program failed here.
     failing: Vec<Block>,

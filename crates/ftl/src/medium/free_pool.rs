@@ -6,10 +6,11 @@
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Time};
 
 /// Blocks that wait for their next use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct FreePool {
     geometry: Geometry,
     /// By die, those that have been free for longest first.

@@ -1,9 +1,10 @@
 //! The phase of a drive: being mounted, serving its host, or read-only.
 
 use phelsuma_nand::Purpose;
+use phelsuma_nand::state::Preserve;
 
 /// The phase of a drive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(crate) enum Phase {
     /// A recovery is at work: its writes are labelled so.
     Mounting,

@@ -3,6 +3,7 @@
 use super::FirstPages;
 use crate::recovery_report::{RecoveryReport, RecoveryStep};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
 
 /// Counts what each step does and how long it takes. Reads of one step do not wait for each other.
@@ -65,7 +66,7 @@ fn step(name: &'static str) -> RecoveryStep {
 }
 
 /// Data that outlive the read that brought them.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) enum Owned {
     Hollow(u64),
     Bytes(Vec<u8>),

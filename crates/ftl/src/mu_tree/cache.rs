@@ -4,9 +4,10 @@ use super::layout::{CACHED, Layout};
 use super::{PageStore, TreeError};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 /// A page in the write cache.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct CachedWrite {
     pub(super) bytes: Vec<u8>,
     /// Where it was programmed by a flush that did not come to its end.
@@ -17,7 +18,7 @@ pub(super) struct CachedWrite {
 const NOTHING: u32 = u32::MAX;
 
 /// Pages of a tree in RAM.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct Caches {
     pub(super) layout: Layout,
     /// What each page of the read cache is, or [`NOTHING`].

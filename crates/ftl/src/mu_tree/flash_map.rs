@@ -16,6 +16,7 @@ use super::{Layout, MuTree, PageStore, TreeError};
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{
     Block, Content, EraseError, Geometry, Kind, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time,
 };
@@ -61,7 +62,7 @@ impl From<TreeError<FlashMapError>> for FlashMapError {
 const IS_ROOT: u32 = 1;
 const BY_RECOVERY: u32 = 2;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 enum Use {
     Free,
     Open,
@@ -70,7 +71,7 @@ enum Use {
 }
 
 /// The blocks of a map.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 struct Ground {
     geometry: Geometry,
     uses: Vec<(Block, Use)>,

@@ -7,6 +7,8 @@
 //! for the node of the level below in the same page. With S slots the leaf, level 1, is in the first S / 2, level 2 in
 //! the next S / 4 and so on. The root takes the rest behind the level below it.
 
+use phelsuma_nand::state::Preserve;
+
 /// The highest tree there can be.
 pub const HEIGHT_MAX: usize = 10;
 
@@ -27,7 +29,7 @@ const ROOT_LEAST: usize = 7;
 pub(super) type Entry = (u32, u64);
 
 /// How many entries nodes have on pages of a given size.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub struct Layout {
     slots: usize,
     /// Bytes of one.

@@ -6,9 +6,10 @@ use super::{PageStore, TreeError};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
+use phelsuma_nand::state::Preserve;
 
 /// Counters of a tree.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Preserve)]
 pub struct TreeCounts {
     /// Inserts, updates and removals that changed something, and pages moved.
     pub updates: u64,
@@ -27,7 +28,7 @@ pub struct TreeCounts {
 }
 
 /// An ordered map of 32-bit keys to records of 32 or 40 bits on flash.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub struct MuTree {
     pub(super) caches: Caches,
     /// The page with the root; none where nothing was ever inserted.

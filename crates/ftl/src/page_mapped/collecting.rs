@@ -5,9 +5,10 @@ use crate::policy::SampleOf;
 use crate::policy::victims::sampled::SAMPLE_MIN;
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 /// The state of garbage collection.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct Collecting {
     /// The pages of a block that are live: what validity answers.
     pub(super) live: Vec<u16>,
@@ -38,7 +39,7 @@ impl Collecting {
 }
 
 /// The composition's state for the sample, besides its content.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Sampling {
     /// Blocks in the sample.
     pub(super) blocks: u32,

@@ -6,6 +6,7 @@ use crate::medium::marks::SpareMarks;
 use crate::medium::{Saved, put_words, take_words};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Content, Kind, Nand, Page, PageRead, SpareRead};
 
 const NONE: u32 = u32::MAX;
@@ -17,7 +18,7 @@ fn page_of(entry: u32) -> Option<Page> {
 }
 
 /// Where each part of a table on flash is.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct Directory {
     kind: Kind,
     pages: Vec<u32>,

@@ -13,15 +13,18 @@ use crate::medium::host_read::{self, FindPages, Sought};
 use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, LogicalPage, Nand, Purpose, Time};
 
 /// A drive with a µ-Tree, which is mounted anew when the tree cannot be read.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct Mending {
     ftl: PageMapped,
     /// The configuration that it is mounted with.
+    #[preserve(fixed)]
     config: PageConfig,
     /// What counters had come to before, where they began anew.
+    #[preserve(fixed)]
     carried: Vec<Counter>,
     trees_written_anew: u64,
     /// RAM that this took while it lasted, in bytes, at the most.
@@ -174,6 +177,26 @@ impl<N: Nand> Ftl<N> for Mending {
 
     fn warm(&self, nand: &N, pages: &[LogicalPage]) {
         self.ftl.warm(nand, pages);
+    }
+
+    fn reports_stale(&self) -> bool {
+        Ftl::<N>::reports_stale(&self.ftl)
+    }
+
+    #[cfg(feature = "std")]
+    fn put_state(&self, to: &mut dyn phelsuma_nand::state::StateOut) -> Result<(), phelsuma_nand::state::StateError> {
+        if !self.carried.is_empty() {
+            return Err(phelsuma_nand::state::StateError::Unsaved("a drive that has written its tree anew"));
+        }
+        phelsuma_nand::state::Preserve::put_state(self, to)
+    }
+
+    #[cfg(feature = "std")]
+    fn take_state(
+        &mut self,
+        from: &mut dyn phelsuma_nand::state::StateIn,
+    ) -> Result<(), phelsuma_nand::state::StateError> {
+        phelsuma_nand::state::Preserve::take_state(self, from)
     }
 
     fn ram(&self) -> RamLedger {

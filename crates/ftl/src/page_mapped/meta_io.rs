@@ -97,7 +97,12 @@ impl<'a, N: Nand> MetaIo<'a, N> {
             let reads_once = self.blocks.keeps(Barrier::MetadataReadOnce);
             if let Some((_, spare, bytes)) = mounting.read_before.iter().find(|(kept, ..)| *kept == page && reads_once)
             {
-                return PageRead::Written { content: Content::Bytes(bytes), spare: *spare, corrected: 0 };
+                return PageRead::Written {
+                    content: Content::Bytes(bytes),
+                    spare: *spare,
+                    corrected: 0,
+                    checked: false,
+                };
             }
             mounting.counts.reads += 1;
         }
@@ -135,7 +140,8 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         bytes: &[u8],
     ) -> Result<Page, FtlError> {
         let content = Content::Bytes(bytes);
-        self.append_page(&NewPage { kind, key, version, content, data_crc: content.crc(), marks })
+        let data_crc = self.nand.crc(content);
+        self.append_page(&NewPage { kind, key, version, content, data_crc, marks })
     }
 
     /// Writes a copy of a page that was read as `spare` and `bytes`; its CRC and marks travel along, right or wrong.
@@ -167,6 +173,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     #[inline]
     pub(crate) fn drop_page(&mut self, page: Page) {
         self.blocks.drop_metadata(page);
+        self.nand.stale(page);
     }
 
     /// Nothing in a victim is live any more.

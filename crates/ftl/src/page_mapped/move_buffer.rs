@@ -4,13 +4,14 @@
 //! from memory before the first is changed.
 
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Page, Spare, Time};
 
 /// How many pages are held at a time.
 pub(crate) const PAGES: usize = 16;
 
 /// A page read from a victim.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 pub(crate) struct Moving {
     pub(crate) from: Page,
     pub(crate) spare: Spare,
@@ -21,7 +22,7 @@ pub(crate) struct Moving {
 }
 
 /// Up to [`PAGES`] pages with their data.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Preserve)]
 pub(crate) struct MoveBuffer {
     pages: Vec<Moving>,
     bytes: Vec<u8>,

@@ -13,13 +13,14 @@ use crate::ftl::Shape;
 use crate::policy::{Placement, Victim};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Page};
 
 /// The configuration of an FTL of this family.
 pub(super) type PageConfig = crate::Config<PageParts>;
 
 /// Counters of a page-mapped FTL besides those of flash operations.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 pub(super) struct PageTally {
     pub(super) collections: u64,
     pub(super) pages_moved: u64,
@@ -40,7 +41,8 @@ pub(super) struct PageTally {
 
 /// A page-mapped FTL. Where it serves a host, its mapping and its validity store are any that there are; a recovery has
 /// them by type.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
+#[preserve(in_place)]
 pub(crate) struct PageMapped<M = AnyMapping, V = AnyValidity> {
     pub(super) shape: Shape,
     pub(super) mapping: M,

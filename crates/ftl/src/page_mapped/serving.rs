@@ -132,6 +132,24 @@ impl<N: Nand> Ftl<N> for PageMapped {
         }
     }
 
+    fn reports_stale(&self) -> bool {
+        // A tree may still read a page of the path that it has just replaced.
+        self.tree.is_none()
+    }
+
+    #[cfg(feature = "std")]
+    fn put_state(&self, to: &mut dyn phelsuma_nand::state::StateOut) -> Result<(), phelsuma_nand::state::StateError> {
+        phelsuma_nand::state::Preserve::put_state(self, to)
+    }
+
+    #[cfg(feature = "std")]
+    fn take_state(
+        &mut self,
+        from: &mut dyn phelsuma_nand::state::StateIn,
+    ) -> Result<(), phelsuma_nand::state::StateError> {
+        phelsuma_nand::state::Preserve::take_state(self, from)
+    }
+
     fn ram(&self) -> RamLedger {
         let mut ledger = RamLedger::default();
         self.mapping.ram(&mut ledger);

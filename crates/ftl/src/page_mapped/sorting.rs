@@ -9,10 +9,11 @@ use super::move_buffer::Moving;
 use super::parts::{PageConfig, PageMapped};
 use crate::ftl::Hint;
 use crate::policy::{Asks, Context, HostWrite, MovedPage, OldCopy, Source};
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
 /// The needs of placement, remembered so that a placement without any costs nothing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Sorting {
     pub(super) asks: Asks,
 }

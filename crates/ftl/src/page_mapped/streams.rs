@@ -1,8 +1,10 @@
 //! The streams that pages are appended to.
 
+use phelsuma_nand::state::Preserve;
+
 /// The streams that pages are appended to: those of placement, then that of cold data where wear is levelled, then the
 /// mapping's, then validity's if it has one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Streams {
     /// How many are placement's: the first ones.
     pub(super) placement: u8,

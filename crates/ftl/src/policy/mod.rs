@@ -70,6 +70,7 @@
 //! ```
 
 mod context;
+mod draws;
 mod knowledge;
 mod notes;
 mod placement;
@@ -84,6 +85,8 @@ pub use crate::policy_state as state;
 pub use crate::spec::{Chosen, PARAM_NUMBERS_MAX, Param, Values};
 pub use context::Context;
 pub use knowledge::Knowledge;
+#[doc(hidden)]
+pub use phelsuma_nand::state::{Preserve, Result as StateResult, StateIn, StateOut};
 pub use phelsuma_nand::{Block, LogicalPage, Page, Spare};
 pub use placement::{Asks, HostWrite, MovedPage, OldCopy, Placement, PlacementSpec, STREAMS_MAX, Source};
 pub use state::{State, Table};

@@ -15,6 +15,7 @@ use crate::spec::{Chosen, Param, Spec, Values};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, LogicalPage, Page, Spare};
 
 /// The most streams that a placement may have: a spare area says the stream in a byte, and metadata have some.
@@ -70,7 +71,7 @@ pub enum Source {
 }
 
 /// What a placement needs of each page: `Asks::NOTHING.pages().old_spares()`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub struct Asks {
     pub(crate) pages: bool,
     pub(crate) fetches: bool,

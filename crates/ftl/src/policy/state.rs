@@ -2,7 +2,8 @@
 //!
 //! A policy owns no memory but [`State`]. That is values that can be copied bit by bit, which have none besides their
 //! own bytes, and [`Table`]s, which state their size. A struct of these is made with `state!`. The macro requires that
-//! of each field and enters each in the ledger. So no byte has to be declared. A field that the ledger would not count,
+//! of each field and enters each in the ledger. It has each saved as well: a type of a policy's own derives
+//! `phelsuma_nand::state::Preserve`. So no byte has to be declared. A field that the ledger would not count,
 //! such as a `Vec`, is an error of the compiler that names it.
 //!
 //! **What this does not catch:** memory that is not the policy's own, such as a `static` or what a `&'static` reference
@@ -15,21 +16,22 @@ use crate::blocks::GroupMinima;
 use alloc::boxed::Box;
 use alloc::vec;
 use core::ops::{Deref, DerefMut};
+use phelsuma_nand::state::{Preserve, Result, StateIn, StateOut};
 
-/// Memory that the ledger counts. It is implemented for all that is `Copy`, for [`Table`] and for
-/// [`GroupMinima`](super::GroupMinima), and by `state!` for a struct of these.
+/// Memory that the ledger counts. It is implemented for all that is `Copy` and can be saved, for
+/// [`Table`] and for [`GroupMinima`](super::GroupMinima), and by `state!` for a struct of these.
 #[diagnostic::on_unimplemented(
     message = "the RAM ledger would not count `{Self}`",
-    label = "a policy may keep values that are `Copy`, and `policy::Table`",
+    label = "a policy may keep values that are `Copy` and can be saved, and `policy::Table`",
     note = "a struct of these is made with `policy::state!`"
 )]
-pub trait State {
+pub trait State: Preserve {
     /// Enters it in the ledger.
     #[doc(hidden)]
     fn enter(&self, ledger: &mut RamLedger);
 }
 
-impl<T: Copy> State for T {
+impl<T: Copy + Preserve> State for T {
     fn enter(&self, ledger: &mut RamLedger) {
         if size_of::<T>() > 0 {
             ledger.structure("policy.values", size_of::<T>() as u64);
@@ -73,7 +75,17 @@ impl<T> DerefMut for Table<T> {
     }
 }
 
-impl<T: Copy> State for Table<T> {
+impl<T: Preserve> Preserve for Table<T> {
+    fn put_state(&self, to: &mut dyn StateOut) -> Result<()> {
+        self.values.put_state(to)
+    }
+
+    fn take_state(&mut self, from: &mut dyn StateIn) -> Result<()> {
+        self.values.take_state(from)
+    }
+}
+
+impl<T: Copy + Preserve> State for Table<T> {
     fn enter(&self, ledger: &mut RamLedger) {
         ledger.structure(self.name, size_of_val(&*self.values) as u64);
         ledger.index("index.policy_tables", size_of::<Self>() as u64);
@@ -115,6 +127,18 @@ macro_rules! policy_state {
         #[derive(Clone)]
         $visible struct $name {
             $($(#[$of_field])* $field_visible $field: $type),*
+        }
+
+        impl $crate::policy::Preserve for $name {
+            fn put_state(&self, to: &mut dyn $crate::policy::StateOut) -> $crate::policy::StateResult<()> {
+                $($crate::policy::Preserve::put_state(&self.$field, to)?;)*
+                Ok(())
+            }
+
+            fn take_state(&mut self, from: &mut dyn $crate::policy::StateIn) -> $crate::policy::StateResult<()> {
+                $($crate::policy::Preserve::take_state(&mut self.$field, from)?;)*
+                Ok(())
+            }
         }
 
         impl $crate::policy::State for $name {

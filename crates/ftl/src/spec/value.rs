@@ -97,7 +97,7 @@ macro_rules! values {
             $([$key:literal, $make:ident $args:tt $(.$with:ident $value:tt)*])?;
     )* })?)* }) => {
         #[doc = $about]
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, phelsuma_nand::state::Preserve)]
         pub enum $type { $(#[doc = $what] $variant $(($group))? $({ $(#[doc = $means] $field: $kind),* })?),* }
 
         impl $type {
@@ -157,7 +157,7 @@ macro_rules! group {
         $field:ident: $kind:ident $means:literal [$key:literal, $make:ident $args:tt $(.$with:ident $value:tt)*];
     )* }) => {
         #[doc = $about]
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, phelsuma_nand::state::Preserve)]
         pub struct $type { $(#[doc = $means] pub $field: $kind),* }
 
         impl $type {

@@ -7,11 +7,12 @@ use phelsuma_ftl::policy::{
 };
 use phelsuma_ftl::{Composition, Config, FtlError, PageParts, format};
 use phelsuma_nand::Time;
+use phelsuma_nand::state::Preserve;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Names no candidate, in one way or another.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 enum Wrong {
     NoBlock,
     Nothing,

@@ -1,11 +1,12 @@
 //! Busy times: dies work on one operation at a time, channels move one page at a time.
 
+use crate::state::Preserve;
 use crate::{ChannelStats, Geometry, Op, Purpose, Time, Timing};
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// Dies and channels of a drive, each busy until a moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Busy {
     timing: Timing,
     die_free: Vec<Time>,

@@ -13,6 +13,7 @@
 //!
 //! A page that does not fit these columns is *odd* and held whole, elsewhere; so are all that follow it in its block.
 
+use crate::state::Preserve;
 use crate::{Block, Geometry, Kind, Page, Spare};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -37,7 +38,7 @@ pub(crate) const FAILS_ERASE: u8 = 64;
 /// Some page behind the first has `aux`.
 const AUX: u8 = 128;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct BlockState {
     seq_base: u64,
     /// The version base in units of 2^16 pages.
@@ -55,7 +56,7 @@ pub(crate) struct BlockState {
     pub(crate) has_left_out: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Columns {
     key: Vec<u32>,
     version: Vec<u32>,

@@ -3,7 +3,7 @@
 use super::columns::{DIRTY, FAILS_ERASE, FAILS_PROGRAM};
 use super::fingerprint;
 use super::odd::{Lasts, OddPage};
-use super::{EraseFault, ProgramFault, SimNand};
+use super::{EraseFault, ProgramFault, Readers, SimNand};
 use crate::{Action, Block, Content, EraseError, Nand, Op, Page, ProgramError, Spare};
 use alloc::vec::Vec;
 
@@ -99,6 +99,8 @@ impl SimNand {
 
     /// The power is off and on again: no operation is in progress, and cells that only seemed to hold have let go.
     pub fn power_cycle(&mut self) {
+        debug_assert!(self.readers != Readers::Service, "what a recovery reads was let go");
+        self.readers = Readers::Anyone;
         self.busy.reset();
         let passing: Vec<u32> = self.odd.iter().filter(|(_, o)| o.ends_with_power()).map(|(n, _)| *n).collect();
         for page in passing {

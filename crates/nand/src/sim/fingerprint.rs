@@ -3,12 +3,13 @@
 //! It is the exclusive or of a hash for every page that is not blank and every mark on a block. So it depends on the
 //! content and not on how that came about.
 
+use crate::state::Preserve;
 use crate::{Block, Content, Page, Spare};
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// 128 bits over all blocks, kept up to date by every program, erase and fault.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Fingerprint {
     blocks: Vec<u128>,
     all: u128,

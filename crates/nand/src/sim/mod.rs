@@ -14,10 +14,13 @@ mod fault;
 mod fingerprint;
 mod odd;
 mod payload;
+mod readers;
 
 pub use decay::Decay;
 pub use fault::{EraseFault, ProgramFault};
+pub use readers::Readers;
 
+use crate::state::Preserve;
 use crate::{
     Action, Block, ChannelStats, Content, EraseError, Event, FlashStats, Geometry, Nand, Observer, Op, Page, PageRead,
     ProgramError, Purpose, Spare, SpareRead, Time, Timing,
@@ -53,6 +56,7 @@ impl SimConfig {
 }
 
 /// A simulated chip set; see the module's documentation.
+#[derive(Preserve)]
 pub struct SimNand {
     geometry: Geometry,
     busy: Busy,
@@ -63,6 +67,11 @@ pub struct SimNand {
     failed_programs: u64,
     cycles_max: u32,
     fingerprint: Option<Fingerprint>,
+    readers: Readers,
+    /// Pages may be without the CRC of their data, which is 0 then.
+    some_crcs_missing: bool,
+    reads_in_vain: u64,
+    #[preserve(fixed)]
     observer: Option<Box<dyn Observer>>,
 }
 
@@ -80,6 +89,9 @@ impl Clone for SimNand {
             failed_programs: self.failed_programs,
             cycles_max: self.cycles_max,
             fingerprint: self.fingerprint.clone(),
+            readers: self.readers,
+            some_crcs_missing: self.some_crcs_missing,
+            reads_in_vain: self.reads_in_vain,
             observer: None,
         }
     }
@@ -100,6 +112,9 @@ impl SimNand {
             failed_programs: 0,
             cycles_max: config.cycles_max.unwrap_or(u32::MAX),
             fingerprint: config.fingerprint.then(|| Fingerprint::new(geometry.blocks() as usize)),
+            readers: Readers::Anyone,
+            some_crcs_missing: false,
+            reads_in_vain: 0,
             observer: None,
         }
     }
@@ -138,6 +153,23 @@ impl SimNand {
     /// Keeps no fingerprint from now on: it will not be needed.
     pub fn forget_fingerprint(&mut self) {
         self.fingerprint = None;
+    }
+
+    /// From now on these read the flash, and nobody else. A chip set begins with [`Readers::Anyone`].
+    ///
+    /// Programs and reads take the same time, and reads give the same data, whoever it is.
+    pub fn expect(&mut self, readers: Readers) {
+        self.readers = readers;
+        self.some_crcs_missing |= readers < Readers::Anyone;
+        if readers == Readers::Service {
+            self.payload.hold_live_alone();
+        }
+    }
+
+    /// How often data were read that had been let go. Where there is one such read, the readers were
+    /// others than those [expected](Self::expect).
+    pub fn reads_in_vain(&self) -> u64 {
+        self.reads_in_vain
     }
 
     /// Sets the listener to every operation from now on, or none.
@@ -206,7 +238,8 @@ impl SimNand {
             Content::Bytes(_) => true,
         };
         if !fits || !self.columns.store(&self.geometry, page, spare) {
-            self.put_odd(page, OddPage::written(content, Some(*spare)));
+            let spare = self.with_crc(content, spare);
+            self.put_odd(page, OddPage::written(content, Some(spare)));
         } else {
             match content {
                 Content::Hollow(tag) => self.payload.store_hollow(page, tag),
@@ -250,8 +283,14 @@ impl Nand for SimNand {
         if index >= u32::from(state.next) || self.columns.is_left_out(block, page) {
             return (PageRead::Erased, span.done);
         }
-        let (content, crc) = self.payload.read(page);
-        (PageRead::Written { content, spare: self.columns.spare(&self.geometry, page, crc), corrected: 0 }, span.done)
+        let Some((content, crc)) = self.payload.read(page) else {
+            self.reads_in_vain += 1;
+            return (PageRead::Unreadable, span.done);
+        };
+        let checked = self.readers < Readers::Anyone;
+        let crc = if crc == 0 && self.some_crcs_missing && !checked { content.crc() } else { crc };
+        let spare = self.columns.spare(&self.geometry, page, crc);
+        (PageRead::Written { content, spare, corrected: 0, checked }, span.done)
     }
 
     #[inline]
@@ -270,7 +309,10 @@ impl Nand for SimNand {
         if index >= u32::from(state.next) || self.columns.is_left_out(block, page) {
             return (SpareRead::Erased, span.done);
         }
-        let crc = self.payload.crc(page);
+        let mut crc = self.payload.crc(page);
+        if crc == 0 && self.some_crcs_missing && self.readers == Readers::Anyone && self.payload.has_bytes(page) {
+            crc = self.payload.read(page).map_or(0, |(content, _)| content.crc());
+        }
         (SpareRead::Written(self.columns.spare(&self.geometry, page, crc)), span.done)
     }
 
@@ -325,6 +367,21 @@ impl Nand for SimNand {
     fn mark_bad(&mut self, block: Block) {
         if self.columns.blocks.get(block.index()).is_some_and(|b| b.flags & BAD == 0) {
             self.mark(block, BAD);
+        }
+    }
+
+    #[inline]
+    fn crc(&self, content: Content<'_>) -> u32 {
+        match content {
+            Content::Bytes(_) if self.readers < Readers::Anyone => 0,
+            _ => content.crc(),
+        }
+    }
+
+    #[inline]
+    fn stale(&mut self, page: Page) {
+        if self.readers == Readers::Service {
+            self.payload.stale(page);
         }
     }
 

@@ -1,15 +1,16 @@
 //! Pages that the columns cannot hold: torn, unstable, or unlike their block's others. And those that are left out,
 //! which they can.
 
-use super::SimNand;
 use super::columns::ODD;
 use super::fingerprint::{self, Oddity};
+use super::{Readers, SimNand};
+use crate::state::Preserve;
 use crate::{Block, Content, Page, PageRead, Spare, SpareRead};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 /// Data held by value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 enum Held {
     Hollow(u64),
     Bytes(Arc<[u8]>),
@@ -25,7 +26,7 @@ impl Held {
 }
 
 /// How long a page reads well.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(crate) enum Lasts {
     /// As long as flash does.
     Forever,
@@ -36,7 +37,7 @@ pub(crate) enum Lasts {
 }
 
 /// A page held whole.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) enum OddPage {
     /// Reads as erased, is not.
     LooksErased,
@@ -46,7 +47,7 @@ pub(crate) enum OddPage {
     Written(Box<Written>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Written {
     content: Held,
     spare: Option<Spare>,
@@ -99,7 +100,12 @@ impl OddPage {
             Self::Unreadable => PageRead::Unreadable,
             Self::Written(w) => {
                 let content = w.content.as_content();
-                w.spare.map_or(PageRead::Unreadable, |spare| PageRead::Written { content, spare, corrected: 0 })
+                w.spare.map_or(PageRead::Unreadable, |spare| PageRead::Written {
+                    content,
+                    spare,
+                    corrected: 0,
+                    checked: false,
+                })
             }
         }
     }
@@ -111,6 +117,12 @@ impl OddPage {
 }
 
 impl SimNand {
+    /// The spare area of a page that the columns cannot hold: with its CRC, for nothing vouches for such a page.
+    pub(super) fn with_crc(&self, content: Content<'_>, spare: &Spare) -> Spare {
+        let missing = spare.data_crc == 0 && self.readers < Readers::Anyone;
+        Spare { data_crc: if missing { content.crc() } else { spare.data_crc }, ..*spare }
+    }
+
     /// Reads an odd page; one that lasts for a number of reads lasts for one less after it.
     pub(super) fn read_odd(&mut self, page: Page) -> PageRead<'_> {
         let Some(odd) = self.odd.get_mut(&page.0) else { return PageRead::Unreadable };
@@ -184,7 +196,7 @@ impl SimNand {
         spare: &Spare,
     ) {
         let next = u32::from(self.columns.blocks[block.index()].next);
-        let mut became = OddPage::written(content, Some(*spare));
+        let mut became = OddPage::written(content, Some(self.with_crc(content, spare)));
         self.leave_out(block, next, index);
         if matches!(self.odd.get(&page.0), Some(OddPage::LooksErased)) {
             became = OddPage::Unreadable;

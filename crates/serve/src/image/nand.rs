@@ -592,7 +592,7 @@ impl<S: Storage> Nand for ImageNand<S> {
             true => Content::Hollow(super::record::u64_at(&self.page, 0)),
             false => Content::Bytes(&self.page),
         };
-        (PageRead::Written { content, spare, corrected: 0 }, op.at)
+        (PageRead::Written { content, spare, corrected: 0, checked: false }, op.at)
     }
 
     fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time) {

@@ -32,20 +32,23 @@ use crate::{BlockLook, Counter, Finding, FtlError, RamLedger, RecoveryReport};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, LogicalPage, Nand, Purpose, Time};
 
 /// An FTL for each channel.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct FtlMm {
     shape: Shape,
     page_bytes: u32,
+    #[preserve(each)]
     channels: Vec<Instance>,
     /// Where a channel is read only, all of the drive is.
     phase: Phase,
 }
 
 /// The FTL of one channel.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
+#[preserve(in_place)]
 struct Instance {
     lane: Lane,
     ftl: LogBlockFtl,
@@ -246,6 +249,19 @@ impl<N: Nand> Ftl<N> for FtlMm {
 
     fn copy(&self) -> Box<dyn Ftl<N>> {
         Box::new(self.clone())
+    }
+
+    #[cfg(feature = "std")]
+    fn put_state(&self, to: &mut dyn phelsuma_nand::state::StateOut) -> Result<(), phelsuma_nand::state::StateError> {
+        phelsuma_nand::state::Preserve::put_state(self, to)
+    }
+
+    #[cfg(feature = "std")]
+    fn take_state(
+        &mut self,
+        from: &mut dyn phelsuma_nand::state::StateIn,
+    ) -> Result<(), phelsuma_nand::state::StateError> {
+        phelsuma_nand::state::Preserve::take_state(self, from)
     }
 
     fn ram(&self) -> RamLedger {

@@ -2,9 +2,10 @@
 
 use crate::Counter;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 /// Sums since the mount (levels are [`Last`](super::Last)'s own).
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 pub(super) struct LastCounts {
     /// Pages of the host's that were written to sequential log blocks, and to random ones of either partition.
     pub(super) sequential_pages: u64,

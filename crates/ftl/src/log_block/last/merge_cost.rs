@@ -9,11 +9,12 @@ use crate::log_block::layout::LogicalLayout;
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 /// Data blocks in a row of the reduced table.
 const REDUCED: u32 = 32;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Preserve)]
 struct Row {
     /// Data blocks, by the numbers of their logical blocks, with their valid pages.
     associated: Vec<(u32, u32)>,
@@ -29,7 +30,7 @@ struct Row {
 pub(super) type MergeCandidate = (Cost, u64, u32);
 
 /// The table's cost of a log block: where degrees are the same, one without overflow is the cheaper.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Preserve)]
 pub(in super::super) struct Cost {
     pub(in super::super) degree: u32,
     pub(in super::super) overflow: bool,
@@ -42,7 +43,7 @@ impl Cost {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in super::super) struct MergeCostTable {
     /// By slot.
     rows: Vec<Row>,

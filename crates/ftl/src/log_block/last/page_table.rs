@@ -11,11 +11,12 @@ use crate::log_block::probing::Probing;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Page;
+use phelsuma_nand::state::Preserve;
 
 /// The update counter has two bits.
 pub(in super::super) const UPDATES_MAX: u8 = 3;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in super::super) struct PageTable {
     /// By bucket: the logical page; [`NONE`] where the bucket is empty.
     keys: Vec<u32>,

@@ -15,9 +15,10 @@ use crate::log_block::log_state::NONE;
 use crate::log_block::probing::Probing;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Page};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 struct Segment {
     number: u32,
     /// When it was allocated, among segments.
@@ -25,7 +26,7 @@ struct Segment {
 }
 
 /// A segment's log block on a channel: its slot, [`NONE`] where it has none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 struct Member {
     slot: u32,
     block: Block,
@@ -33,7 +34,7 @@ struct Member {
 
 const NO_MEMBER: Member = Member { slot: NONE, block: Block(0) };
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in super::super) struct Segments {
     geometry: Geometry,
     layout: LogicalLayout,

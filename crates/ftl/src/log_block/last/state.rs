@@ -12,10 +12,11 @@ use crate::log_block::shape::HybridSizes;
 use crate::{Counter, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, Time};
 
 /// A random log block that is being written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct OpenLogBlock {
     /// [`NONE`] where there is none.
     pub(super) slot: u32,
@@ -24,14 +25,14 @@ pub(super) struct OpenLogBlock {
 }
 
 /// A random log block that is being merged in the background, step by step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Begun {
     pub(super) slot: u32,
     /// Logical blocks that had live pages in it and are merged.
     pub(super) merged: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in super::super) struct Last {
     pub(super) parts: LastParts,
     pub(super) channels: u32,

@@ -11,10 +11,11 @@ use crate::log_block::log_index::LogIndex;
 use crate::log_block::log_state::LogBlock;
 use crate::log_block::pool::Role;
 use crate::log_block::shape::HybridSizes;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, Page};
 
 /// How large the tables are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct TableSizes {
     /// Random log blocks at the most.
     pub(super) random: u32,
@@ -42,7 +43,7 @@ fn segments_of(parts: &LastParts, log_blocks: u32, channels: u32) -> u32 {
     ((share / u64::from(channels)) as u32).clamp(1, most)
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in super::super) struct Tables {
     layout: LogicalLayout,
     sizes: TableSizes,

@@ -19,9 +19,10 @@ use crate::barriers::Barriers;
 use crate::{FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Geometry, Nand, Time};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in super::super) struct Bast {
     /// By logical block: the slot of its log block.
     slot_of: Vec<u32>,

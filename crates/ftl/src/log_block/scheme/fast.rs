@@ -23,9 +23,10 @@ use crate::barriers::Barriers;
 use crate::config::{FastParts, FastSequential};
 use crate::{FtlError, RamLedger};
 use alloc::collections::VecDeque;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Geometry, Nand, Time};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in super::super) struct Fast {
     /// The slot of the sequential log block.
     sequential: Option<u32>,

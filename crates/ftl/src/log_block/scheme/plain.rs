@@ -12,9 +12,10 @@ use super::super::shape::HybridSizes;
 use super::{PartOf, Scheme};
 use crate::barriers::Barriers;
 use crate::{FtlError, RamLedger};
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Geometry, Nand, Time};
 
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Preserve)]
 pub(in super::super) struct Plain {
     /// The slot of the block that is being copied.
     open: Option<u32>,

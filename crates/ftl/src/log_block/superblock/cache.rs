@@ -7,8 +7,9 @@ use super::page_map::NOWHERE;
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct MapCache {
     most: u32,
     pages: u32,

@@ -9,6 +9,7 @@ use crate::ftl::Shape;
 use crate::medium::window;
 use crate::{FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
+use phelsuma_nand::state::Preserve;
 
 /// Blocks that a superblock may have beyond its most: one that a collection fills, and what power cuts leave.
 const BEYOND_MOST: u32 = 4;
@@ -17,7 +18,7 @@ const BEYOND_MOST: u32 = 4;
 const BLOCKS: u32 = 4;
 
 /// How logical pages are divided into superblocks, and how large these may grow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct SuperblockLayout {
     pub(super) pages_per_block: u32,
     /// Logical blocks of a superblock.

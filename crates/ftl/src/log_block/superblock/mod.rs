@@ -141,6 +141,19 @@ impl<N: Nand> Ftl<N> for Superblocks {
         Box::new(self.clone())
     }
 
+    #[cfg(feature = "std")]
+    fn put_state(&self, to: &mut dyn phelsuma_nand::state::StateOut) -> Result<(), phelsuma_nand::state::StateError> {
+        phelsuma_nand::state::Preserve::put_state(self, to)
+    }
+
+    #[cfg(feature = "std")]
+    fn take_state(
+        &mut self,
+        from: &mut dyn phelsuma_nand::state::StateIn,
+    ) -> Result<(), phelsuma_nand::state::StateError> {
+        phelsuma_nand::state::Preserve::take_state(self, from)
+    }
+
     fn ram(&self) -> RamLedger {
         let mut ledger = RamLedger::default();
         let bits = |n: u64| u64::from(n.max(2).next_power_of_two().trailing_zeros());

@@ -3,9 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// A physical block of a superblock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Member {
     pub(super) block: Block,
     /// Pages programmed in it.
@@ -26,7 +27,7 @@ impl Member {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct Superblock {
     /// By slot: the blocks in the page map's numbers.
     pub(super) members: Vec<Option<Member>>,

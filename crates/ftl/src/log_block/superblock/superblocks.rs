@@ -17,10 +17,12 @@ use crate::ftl::Shape;
 use crate::medium::NewPage;
 use crate::medium::{bad_blocks, usable_blocks};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Page, Purpose, Time};
 
 /// A SUPERBLOCK FTL.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
+#[preserve(in_place)]
 pub(in super::super) struct Superblocks {
     pub(super) barriers: Barriers,
     pub(super) geometry: Geometry,
@@ -53,7 +55,7 @@ pub(in super::super) struct Superblocks {
 }
 
 /// Counts besides merges. Sums since the mount.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 pub(super) struct SuperblockCounts {
     /// Maps that were not in RAM when they were needed.
     pub(super) map_misses: u64,

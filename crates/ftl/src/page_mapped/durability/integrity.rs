@@ -16,12 +16,13 @@ use crate::{Counter, PageParts, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::Time;
+use phelsuma_nand::state::Preserve;
 
 /// A millisecond of simulated time.
 const MS: u64 = 1_000_000;
 
 /// Translation pages written, by why.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 struct FlushTally {
     after_host: u64,
     at_timeout: u64,
@@ -44,7 +45,7 @@ pub(crate) enum FlushCause {
 }
 
 /// A recovery's knowledge of entries.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 enum Known {
     /// Those that are dirty as well, by a scan, or saved by a battery.
     All,
@@ -57,7 +58,7 @@ enum Known {
 const REQUEST_PARTS_MOST: u32 = 16;
 
 /// The flushes that are due, and when.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Integrity {
     method: IntegrityPart,
     known: Known,

@@ -42,10 +42,11 @@ pub(crate) use synchronize::{Synchronizing, YoungBlocks, young_blocks};
 use crate::RamLedger;
 use crate::blocks::{Blocks, Watch};
 use alloc::boxed::Box;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry};
 
 /// The schemes, with what each keeps in RAM while the drive serves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) enum Survival {
     /// No power cut is survived, or a recovery has yet to find out what to keep.
     Nothing,
@@ -58,7 +59,7 @@ pub(crate) enum Survival {
 }
 
 /// How a drive survives a power cut: its scheme, and the state of a recovery while it is at work.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Durability {
     scheme: Survival,
     /// When dirty entries are written that need not go.

@@ -1,10 +1,11 @@
 //! The state of a recovery at work.
 
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Page, Spare};
 
 /// Flash operations outside a recovery's steps, until they are added to its report.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 pub(crate) struct Unreported {
     pub(crate) reads: u64,
     pub(crate) spare_reads: u64,
@@ -12,7 +13,7 @@ pub(crate) struct Unreported {
 }
 
 /// While the drive is being mounted.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Preserve)]
 pub(crate) struct Mounting {
     /// Operations since they were last added to the report.
     pub(crate) counts: Unreported,

@@ -1,9 +1,10 @@
 //! From where on a recovery has to scan.
 
 use crate::blocks::Blocks;
+use phelsuma_nand::state::Preserve;
 
 /// From where on a recovery has to scan: everything before is in translation pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Preserve)]
 pub(crate) struct ScanFrom {
     /// The seq after which user pages may be unknown to their translation pages.
     pub(crate) after: u64,

@@ -7,10 +7,12 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::{Config, Counter, ExtentLook, FtlError, PageParts, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose};
 
 /// The mapping part that a drive has.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
+#[preserve(in_place)]
 #[allow(clippy::large_enum_variant, reason = "there is one, and it is used for every page")]
 pub(crate) enum AnyMapping {
     /// The whole table in RAM.

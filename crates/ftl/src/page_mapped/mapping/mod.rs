@@ -21,10 +21,11 @@ use crate::mu_tree::MuTree;
 use crate::{Counter, ExtentLook, FtlError, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose};
 
 /// Where a logical page is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(crate) enum Place {
     /// It was never written.
     Nowhere,

@@ -9,6 +9,7 @@ use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose};
 
 /// How many logical pages one trim takes at a time: a quarter of a page's bytes, as entries of a translation page would
@@ -18,7 +19,7 @@ pub(crate) fn trim_reach(geometry: &Geometry) -> u32 {
 }
 
 /// The table in RAM, and the directory of tombstone pages.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct RamMapping {
     table: RamTable,
     pub(crate) trims: TrimMap,

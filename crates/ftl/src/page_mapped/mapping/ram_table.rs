@@ -4,10 +4,11 @@
 use super::{Place, entry_of, place_of};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{LogicalPage, Page};
 
 /// A table of page numbers, by logical page.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct RamTable {
     entries: Vec<u32>,
 }

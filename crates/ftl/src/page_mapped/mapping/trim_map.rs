@@ -12,6 +12,7 @@
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, LogicalPage, Page};
 
 const NONE: u32 = u32::MAX;
@@ -29,7 +30,7 @@ pub(crate) fn regions(geometry: &Geometry, logical_pages: u32) -> u32 {
 }
 
 /// The directory of tombstone pages, and which regions are pending.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct TrimMap {
     pages_per_region: u32,
     logical_pages: u32,

@@ -6,10 +6,11 @@ use crate::mu_tree::Layout;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::{Config, Counter, FtlError, GeckoLook, PageParts, RamLedger};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 
 /// The validity part that a drive has.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 #[allow(clippy::large_enum_variant, reason = "there is one, and it is used for every page")]
 pub(crate) enum AnyValidity {
     /// A bitmap in RAM.

@@ -19,6 +19,7 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Nand, Page};
 
 /// Where a chain ends.
@@ -29,7 +30,7 @@ const ENTRIES_PER_BUCKET: u32 = 4;
 const PAGES_MAX: u32 = 128;
 
 /// An invalid extent: 25 or 33 bits of the first page, 7 of the pages less one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Preserve)]
 struct Stale(u64);
 
 impl Stale {
@@ -48,14 +49,14 @@ impl Stale {
 }
 
 /// The lower 32 bits of one, and the next one of its bucket.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 struct Entry {
     low: u32,
     next: u32,
 }
 
 /// The bitmap cache.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct BitmapCache {
     geometry: Geometry,
     buckets: Vec<u32>,

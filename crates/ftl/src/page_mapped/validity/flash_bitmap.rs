@@ -11,13 +11,14 @@ use crate::page_mapped::needs::Needs;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page};
 
 /// How many erased blocks are remembered at the most.
 const ERASED_MAX: usize = 1024;
 
 /// A bitmap in flash, and the directory of its pages.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct FlashBitmap {
     directory: Directory,
     blocks_per_page: u32,

@@ -6,10 +6,11 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::{FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Nand, Page};
 
 /// A bit for each physical page, set while the page is live.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct RamBitmap {
     words: Vec<u64>,
     numbers_per_block: usize,

@@ -11,10 +11,11 @@ use crate::RamLedger;
 use crate::policy::State;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Page};
 
 /// Deaths of pages, and their sums.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in crate::policy) struct Deaths {
     /// By page, 0 where it is not known or never. Numbers of pages have gaps where a block's pages are no power of two.
     by_page: Vec<u64>,

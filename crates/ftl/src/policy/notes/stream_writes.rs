@@ -1,10 +1,12 @@
 //! How often the host wrote to each stream lately: the weights of static quota's classes.
 
+use phelsuma_nand::state::Preserve;
+
 /// The most streams that are distinguished by how often the host writes to them.
 pub(in crate::policy) const WRITTEN_STREAMS_MAX: usize = 64;
 
 /// How often the host wrote to each stream; older writes count half as much, again and again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(in crate::policy) struct StreamWrites {
     by_stream: [u64; WRITTEN_STREAMS_MAX],
     total: u64,

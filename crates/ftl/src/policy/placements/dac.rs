@@ -27,6 +27,7 @@ use crate::{Counter, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::LogicalPage;
+use phelsuma_nand::state::Preserve;
 
 /// The most regions that there can be.
 const REGIONS_MAX: usize = 8;
@@ -69,7 +70,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 pub(crate) const FROM_FLASH: Chosen<PlacementSpec> = SPEC.chosen().with(1 + REGIONS_MAX, 1).with(2 + REGIONS_MAX, 1);
 
 /// Regions, the coldest first.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct Dac {
     regions: u8,
     /// By region: ages below are young, in pages that the host writes.
@@ -80,7 +81,7 @@ struct Dac {
 }
 
 /// When pages came to their regions.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 enum PageMoments {
     Ram { moments: Moments, began: bool, hand: usize },
     Spare,

@@ -35,6 +35,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// Blocks of the top level that the threshold comes from (section III-C: "a fixed number, e.g., 8").
 const LOOKED_AT: usize = 8;
@@ -67,7 +68,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 .counts_all();
 
 /// Three streams: hot data, other data of the host, and what collection moves.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct DualGreedy {
     threshold: u32,
     randomness: Option<Randomness>,

@@ -3,11 +3,12 @@
 use crate::blocks::View;
 use crate::policy::{MovedPage, Placement, PlacementSpec};
 use alloc::boxed::Box;
+use phelsuma_nand::state::Preserve;
 
 pub(crate) static SPEC: PlacementSpec =
     PlacementSpec::new("host-gc", "host writes to one, moved pages to another", |_| 2, |_| Box::new(HostGc));
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 struct HostGc;
 
 impl Placement for HostGc {

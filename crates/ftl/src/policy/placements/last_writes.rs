@@ -8,9 +8,10 @@
 use crate::RamLedger;
 use crate::blocks::{Moments, View};
 use crate::policy::HostWrite;
+use phelsuma_nand::state::Preserve;
 
 /// Where it is from.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) enum LastWrites {
     /// A table. The hand keeps old moments old (`blocks/times.rs`).
     Ram { moments: Moments, began: Option<u64>, hand: usize },

@@ -22,6 +22,7 @@ use crate::spec::Param;
 use alloc::boxed::Box;
 use core::any::Any;
 use phelsuma_nand::Page;
+use phelsuma_nand::state::Preserve;
 
 /// The most windows that there can be.
 const WINDOWS_MAX: usize = 32;
@@ -57,7 +58,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 .knows(|_| Knowledge::Deaths);
 
 /// A stream for each window.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct Oracle {
     windows: u8,
     /// By window but the last: lifetimes below are in it, in pages that the host writes.

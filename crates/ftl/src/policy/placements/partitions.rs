@@ -12,6 +12,7 @@ use crate::policy::{Asks, HostWrite, MovedPage, Placement, PlacementSpec, STREAM
 use crate::spec::Param;
 use alloc::boxed::Box;
 use phelsuma_nand::LogicalPage;
+use phelsuma_nand::state::Preserve;
 
 /// The default is 256 MiB with pages of 4 KiB (µ-FTL section 4.4).
 const PAGES: Param = Param::number(
@@ -33,7 +34,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 .partition(|context| Partitions::new(context.logical_pages, context.number(&PAGES)).pages);
 
 /// A stream for each partition.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct Partitions {
     pages: u32,
     count: u8,

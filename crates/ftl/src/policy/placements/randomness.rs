@@ -22,6 +22,7 @@ use crate::{Counter, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::LogicalPage;
+use phelsuma_nand::state::Preserve;
 
 /// Logical pages that are watched, at the most.
 const SAMPLED: u32 = 8192;
@@ -36,7 +37,7 @@ const WINDOW: u64 = 4096;
 const BY_CHANCE_SQUARED: f64 = 16.0;
 
 /// The last observation of a page that is watched.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Preserve)]
 enum Seen {
     #[default]
     Nothing,
@@ -46,7 +47,7 @@ enum Seen {
 }
 
 /// The test.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct Randomness {
     /// Every so manieth logical page is watched.
     stride: u32,

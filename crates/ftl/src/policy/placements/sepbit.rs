@@ -39,6 +39,7 @@ use crate::{Counter, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// Collected blocks of class 1 that ℓ is the mean of.
 const COLLECTED: u32 = 16;
@@ -78,7 +79,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 });
 
 /// Six streams.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct SepBit {
     last_writes: LastWrites,
     /// ℓ.

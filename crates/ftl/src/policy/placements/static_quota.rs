@@ -19,6 +19,7 @@ use crate::policy::{Asks, HostWrite, Knowledge, MovedPage, OldCopy, Placement, P
 use crate::spec::Param;
 use alloc::boxed::Box;
 use core::any::Any;
+use phelsuma_nand::state::Preserve;
 
 const CLASSES: Param =
     Param::number("quota.classes", 1, 32, 16, "classes of static-quota, which the workload names: an oracle");
@@ -38,7 +39,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 .knows(|values| Knowledge::Classes(values.number(&CLASSES) as u8));
 
 /// A stream for each class.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct StaticQuota {
     classes: u8,
     writes: StreamWrites,

@@ -13,6 +13,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 pub(crate) static SPEC: VictimSpec =
     VictimSpec::new("midas", "closed first in the group that is over its size (MiDAS)", |context| {
@@ -22,7 +23,7 @@ pub(crate) static SPEC: VictimSpec =
     .pairs_with("midas", "which divides blocks into groups");
 
 /// Oldest of a group that is too large, or emptiest of the last.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct Chain {
     /// By block: how many had been closed before it.
     closed: Vec<u64>,

@@ -19,6 +19,7 @@ use crate::spec::{Chosen, Param};
 use alloc::boxed::Box;
 use core::cmp::Ordering;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 pub(crate) static COST_BENEFIT: VictimSpec =
     VictimSpec::new("cost-benefit", "live pages and age (Kawaguchi)", |_| Box::new(CostAge { score: Score::Benefit }))
@@ -45,7 +46,7 @@ pub(crate) static CAT: VictimSpec = VictimSpec::new("cat", "live pages, age and 
 pub(crate) const CAT_WITHOUT_WEAR: Chosen<VictimSpec> = CAT.chosen().with(0, 1);
 
 /// Which score.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 enum Score {
     Benefit,
     BenefitSealed,
@@ -53,7 +54,7 @@ enum Score {
 }
 
 /// The block with the best score of all.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct CostAge {
     score: Score,
 }

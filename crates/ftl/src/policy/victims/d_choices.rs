@@ -2,12 +2,12 @@
 
 use crate::RamLedger;
 use crate::blocks::{Counters, View};
+use crate::policy::draws::Draws;
 use crate::policy::{Choice, Context, State, Victim, VictimSpec};
 use crate::spec::Param;
 use alloc::boxed::Box;
 use phelsuma_nand::Block;
-use rand_core::{RngCore, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use phelsuma_nand::state::Preserve;
 
 const D: Param =
     Param::number("victim.d", 1, 1000, 10, "blocks drawn for each choice").does("draws blocks").always_shown();
@@ -20,17 +20,17 @@ pub(crate) static SPEC: VictimSpec =
 
 /// The best of d candidates drawn uniformly, with replacement. Where all that were drawn are full, the emptiest of all:
 /// on a drive with next to nothing stale, moving full blocks would go on until one of the few others is drawn.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct DChoices {
     d: u32,
     pages_per_block: u32,
-    rng: Xoshiro256PlusPlus,
+    rng: Draws,
     candidates: u32,
 }
 
 impl DChoices {
     fn new(context: &Context) -> Self {
-        let rng = Xoshiro256PlusPlus::seed_from_u64(context.seed);
+        let rng = Draws::new(context.seed);
         Self { d: context.number(&D), pages_per_block: context.pages_per_block, rng, candidates: 0 }
     }
 
@@ -40,7 +40,7 @@ impl DChoices {
         let blocks = counters.keys().len();
         let mut at = 0;
         for _ in 0..32 {
-            at = (((self.rng.next_u64() >> 32) * blocks as u64) >> 32) as usize;
+            at = (((self.rng.next() >> 32) * blocks as u64) >> 32) as usize;
             if counters.is_candidate(Block(at as u32)) {
                 return Block(at as u32);
             }

@@ -21,6 +21,7 @@ use crate::blocks::{View, Wants};
 use crate::policy::notes::PurelyRandom;
 use crate::policy::{Choice, Victim, VictimSpec};
 use alloc::boxed::Box;
+use phelsuma_nand::state::Preserve;
 
 pub(crate) static SPEC: VictimSpec =
     VictimSpec::new("dual-greedy", "the emptiest or the most stable, by lists of ages (Dual Greedy)", |_| {
@@ -29,7 +30,7 @@ pub(crate) static SPEC: VictimSpec =
     .wants(|_| Wants::NOTHING.times().lists());
 
 /// The block that the two modes choose from the lists. It keeps nothing itself.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 struct DualGreedy;
 
 impl Victim for DualGreedy {

@@ -6,11 +6,12 @@ use crate::policy::{Choice, State, Victim, VictimSpec};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 pub(crate) static SPEC: VictimSpec = VictimSpec::new("fifo", "closed longest ago", |_| Box::new(Fifo::default()));
 
 /// Candidates in the order in which they were closed.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Preserve)]
 struct Fifo {
     queue: VecDeque<Block>,
     longest: usize,

@@ -14,13 +14,14 @@ use crate::policy::notes::Deaths;
 use crate::policy::{Choice, Victim, VictimSpec};
 use alloc::boxed::Box;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 pub(crate) static SPEC: VictimSpec =
     VictimSpec::new("oracle", "live pages and how long they have left to live: an oracle", |_| Box::new(Oracle))
         .pairs_with("oracle", "which is told when pages die");
 
 /// The block that is worth most, its deaths being known.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 struct Oracle;
 
 /// The worth of a block: L (1 - u) / u as a fraction. With v of p pages live that have s left together, L is s / v.

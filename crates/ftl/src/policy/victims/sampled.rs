@@ -12,6 +12,7 @@ use crate::blocks::View;
 use crate::policy::{Choice, SampleOf, Victim, VictimSpec};
 use crate::spec::Param;
 use alloc::boxed::Box;
+use phelsuma_nand::state::Preserve;
 
 /// The smallest sample of counters.
 pub(crate) const SAMPLE_MIN: u32 = 16;
@@ -35,7 +36,7 @@ pub(crate) static SPEC: VictimSpec =
         .samples(|values| SampleOf { blocks: values.number(&BLOCKS), looks: values.number(&LOOKS) });
 
 /// The emptiest block that is counted. The sample is kept with the counters.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 struct Sampled;
 
 impl Victim for Sampled {

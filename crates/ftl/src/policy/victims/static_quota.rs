@@ -15,6 +15,7 @@ use crate::policy::notes::{StreamWrites, WRITTEN_STREAMS_MAX};
 use crate::policy::{Choice, Victim, VictimSpec};
 use alloc::boxed::Box;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 pub(crate) static SPEC: VictimSpec =
     VictimSpec::new("static-quota", "the emptiest of the class that is over its quota: an oracle", |_| {
@@ -23,7 +24,7 @@ pub(crate) static SPEC: VictimSpec =
     .pairs_with("static-quota", "whose classes have quotas");
 
 /// The emptiest block of the class that is over its quota by most.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 struct StaticQuota;
 
 /// What there is of a class.

@@ -8,17 +8,20 @@
 //!
 //! A version that is held whole or packed is a *lineage*, with those before it that differ from it by words.
 
+mod live;
 mod mix;
 mod older;
 mod pack;
 mod unpacked;
 mod words;
 
+use crate::state::Preserve;
 use crate::{Block, Content, Geometry, Kind, Page, Spare};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
+use live::Live;
 use mix::Hasher;
 use older::Older;
 use pack::{pack, unpack};
@@ -26,6 +29,12 @@ use unpacked::Unpacked;
 use words::{Word, differences, word_of};
 
 const NONE: u32 = u32::MAX;
+
+/// In place of a lineage's number: the page's data were let go.
+const GONE: u32 = u32::MAX - 1;
+
+/// From here up to [`GONE`], in place of a lineage's number: the page's place among those held whole.
+const LIVE: u32 = 1 << 31;
 
 /// A version that differs in more than one word of so many is packed: a word and its place take six bytes.
 const ALIKE: usize = 2;
@@ -39,10 +48,10 @@ const WARM: usize = 16;
 /// Bytes of a line of the host's cache.
 const LINE: usize = 64;
 
-/// Older versions of a lineage: they are looked through to find one.
+/// Older versions of a lineage: those behind one are gone through to read it.
 const VERSIONS_MAX: u32 = 1024;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 struct Lineage {
     /// The newest version's page.
     page: u32,
@@ -62,7 +71,7 @@ impl Lineage {
 }
 
 /// Data by page. Bytes are shared between copies of a chip until one of them erases the block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Payload {
     /// Tags by page; empty where every hollow page carries tag 0.
     tags: Vec<u64>,
@@ -71,15 +80,23 @@ pub(crate) struct Payload {
     tables_free: Vec<u32>,
     /// By table, then by the page's number in its block: the lineage it belongs to, or NONE.
     lineage_of: Vec<u32>,
+    /// As `lineage_of`: of a version that is older than another, where it stands in its lineage.
+    place_of: Vec<u32>,
     lineages: Vec<Option<Lineage>>,
     lineages_free: Vec<u32>,
     /// Where versions are held as differences: the newest lineage of each page of metadata.
     newest: Option<HashMap<(Kind, u32), u32, Hasher>>,
+    /// Where metadata are let go that are stale: those that are not.
+    live: Option<Live>,
+    #[preserve(fixed)]
     unpacked: Unpacked,
+    #[preserve(fixed)]
     differing: Vec<Word>,
+    #[preserve(fixed)]
     packing: Vec<u8>,
     page_bytes: usize,
-    numbers_per_block: u32,
+    /// Of a page's number: its number in its block.
+    index_bits: u32,
     bytes_now: u64,
     bytes_peak: u64,
 }
@@ -93,17 +110,24 @@ impl Payload {
             tables: Vec::new(),
             tables_free: Vec::new(),
             lineage_of: Vec::new(),
+            place_of: Vec::new(),
             lineages: Vec::new(),
             lineages_free: Vec::new(),
             newest: differences.then(HashMap::default),
+            live: None,
             unpacked: Unpacked::new(geometry.pages()),
             differing: Vec::new(),
             packing: Vec::new(),
             page_bytes: geometry.page_bytes() as usize,
-            numbers_per_block: geometry.page_numbers_per_block() as u32,
+            index_bits: geometry.page_numbers_per_block().trailing_zeros(),
             bytes_now: 0,
             bytes_peak: 0,
         }
+    }
+
+    /// Only what an FTL in service reads is held, from now on.
+    pub(super) fn hold_live_alone(&mut self) {
+        self.live.get_or_insert_default();
     }
 
     /// Whether a hollow page with this tag can be held without its bytes.
@@ -122,10 +146,17 @@ impl Payload {
     /// The number of the lineage that the page belongs to, or NONE.
     #[inline]
     fn number_of(&self, page: u32) -> u32 {
-        let (block, index) = (page / self.numbers_per_block, page % self.numbers_per_block);
-        match self.tables.get(block as usize) {
-            Some(table) if *table != NONE => self.lineage_of[self.slot(*table, index)],
-            _ => NONE,
+        slot_of(&self.tables, self.index_bits, page).map_or(NONE, |slot| self.lineage_of[slot])
+    }
+
+    /// Where the page's version stands in its lineage, if it is not the newest.
+    fn place_of(&self, page: u32) -> u32 {
+        slot_of(&self.tables, self.index_bits, page).map_or(0, |slot| self.place_of[slot])
+    }
+
+    fn put_place(&mut self, page: u32, place: u32) {
+        if let Some(slot) = slot_of(&self.tables, self.index_bits, page) {
+            self.place_of[slot] = place;
         }
     }
 
@@ -136,7 +167,7 @@ impl Payload {
 
     #[inline]
     fn slot(&self, table: u32, index: u32) -> usize {
-        table as usize * self.numbers_per_block as usize + index as usize
+        ((table as usize) << self.index_bits) + index as usize
     }
 
     pub(crate) fn store_bytes(&mut self, geometry: &Geometry, page: Page, spare: &Spare, bytes: &[u8]) {
@@ -148,6 +179,12 @@ impl Payload {
             self.tables[block] = self.new_table();
         }
         let slot = self.slot(self.tables[block], geometry.index_of(page));
+        if let Some(live) = &mut self.live {
+            self.lineage_of[slot] = LIVE + live.hold(bytes, spare.data_crc);
+            self.bytes_now += bytes.len() as u64;
+            self.bytes_peak = self.bytes_peak.max(self.bytes_now);
+            return;
+        }
         let before = match &self.newest {
             Some(newest) if spare.kind != Kind::User => newest.get(&(spare.kind, spare.key)).copied(),
             _ => None,
@@ -160,10 +197,36 @@ impl Payload {
         self.bytes_peak = self.bytes_peak.max(self.bytes_now);
     }
 
+    /// The page's data are not read again where only an FTL in service reads.
+    #[inline]
+    pub(crate) fn stale(&mut self, page: Page) {
+        if self.live.is_some()
+            && let Some(slot) = slot_of(&self.tables, self.index_bits, page.0)
+        {
+            let held = core::mem::replace(&mut self.lineage_of[slot], GONE);
+            self.let_go(page.0, held);
+        }
+    }
+
+    /// A page is held no longer.
+    fn let_go(&mut self, page: u32, held: u32) {
+        match held {
+            NONE | GONE => {}
+            place @ LIVE.. => {
+                if let Some(live) = &mut self.live {
+                    live.let_go(place - LIVE);
+                    self.bytes_now -= self.page_bytes as u64;
+                }
+            }
+            lineage => self.forget(page, lineage),
+        }
+    }
+
     fn new_table(&mut self) -> u32 {
         self.tables_free.pop().unwrap_or_else(|| {
-            let tables = self.lineage_of.len() / self.numbers_per_block as usize;
+            let tables = self.lineage_of.len() >> self.index_bits;
             self.lineage_of.resize(self.slot(tables as u32 + 1, 0), NONE);
+            self.place_of.resize(self.lineage_of.len(), 0);
             tables as u32
         })
     }
@@ -204,10 +267,12 @@ impl Payload {
                 for old in &self.differing {
                     Word::new(old.at(), word_of(bytes, old.at())).put(memory);
                 }
-                before.older.push(before.page, before.crc, &self.differing);
+                let older = before.page;
+                let place = before.older.push(older, before.crc, &self.differing);
                 self.bytes_now += before.older.bytes();
                 before.page = page.0;
                 before.crc = spare.data_crc;
+                self.put_place(older, place);
                 return number;
             }
             if packs {
@@ -228,10 +293,15 @@ impl Payload {
             let mut numbers = [NONE; WARM];
             let numbers = &mut numbers[..pages.len()];
             for (number, page) in numbers.iter_mut().zip(pages) {
-                *number = self.tables.get((page.0 / self.numbers_per_block) as usize).copied().unwrap_or(NONE);
+                *number = self.tables.get((page.0 >> self.index_bits) as usize).copied().unwrap_or(NONE);
             }
             for (number, page) in numbers.iter_mut().zip(pages).filter(|(table, _)| **table != NONE) {
-                *number = self.lineage_of[self.slot(*number, page.0 % self.numbers_per_block)];
+                *number = self.lineage_of[self.slot(*number, page.0 & ((1 << self.index_bits) - 1))];
+            }
+            if let Some(live) = &self.live {
+                let held = numbers.iter().filter(|number| (LIVE..GONE).contains(*number));
+                let lines = held.flat_map(|place| live.get(place - LIVE, self.page_bytes).0.iter().step_by(LINE));
+                core::hint::black_box(lines.fold(0, |sum: u32, byte| sum.wrapping_add(u32::from(*byte))));
             }
             let lineages = || numbers.iter().filter_map(|number| self.lineages.get(*number as usize)?.as_ref());
             let newest = |l: &Lineage| self.newest.as_ref().and_then(|newest| newest.get(&(l.kind, l.key)).copied());
@@ -241,16 +311,24 @@ impl Payload {
         }
     }
 
-    /// Data and their CRC as stored with them.
+    /// Data and their CRC as stored with them; None where they were let go.
     #[inline]
-    pub(crate) fn read(&mut self, page: Page) -> (Content<'_>, u32) {
-        if self.lineage(page.0).is_some_and(|lineage| lineage.packed || lineage.page != page.0) {
-            return self.put_together(page.0);
+    pub(crate) fn read(&mut self, page: Page) -> Option<(Content<'_>, u32)> {
+        let held = self.number_of(page.0);
+        if held < LIVE {
+            if self.lineage(page.0).is_some_and(|lineage| lineage.packed || lineage.page != page.0) {
+                return Some(self.put_together(page.0));
+            }
+        } else if held < GONE {
+            let (bytes, crc) = self.live.as_ref()?.get(held - LIVE, self.page_bytes);
+            return Some((Content::Bytes(bytes), crc));
+        } else if held == GONE {
+            return None;
         }
-        self.get(page)
+        Some(self.get(page))
     }
 
-    /// As [`Payload::read`], where no version is held as a difference.
+    /// As [`Payload::read`], where no version is held as a difference or let go.
     #[inline]
     pub(crate) fn get(&self, page: Page) -> (Content<'_>, u32) {
         if let Some(lineage) = self.lineage(page.0) {
@@ -260,20 +338,27 @@ impl Payload {
         (content, content.crc())
     }
 
-    /// The CRC stored with a page's data.
+    /// The CRC stored with a page's data; none where they were let go.
     #[inline]
     pub(crate) fn crc(&self, page: Page) -> u32 {
-        match self.lineage(page.0) {
-            Some(lineage) if lineage.page == page.0 => lineage.crc,
-            Some(lineage) => lineage.older.crc(page.0).unwrap_or(0),
-            None => self.get(page).1,
+        let held = self.number_of(page.0);
+        match (self.lineage(page.0), &self.live) {
+            (Some(lineage), _) if lineage.page == page.0 => lineage.crc,
+            (Some(lineage), _) => lineage.older.crc(self.place_of(page.0)),
+            (None, Some(live)) if (LIVE..GONE).contains(&held) => live.get(held - LIVE, self.page_bytes).1,
+            (None, _) => self.get(page).1,
         }
+    }
+
+    /// Whether the page has bytes.
+    pub(crate) fn has_bytes(&self, page: Page) -> bool {
+        self.number_of(page.0) != NONE
     }
 
     #[inline(never)]
     fn put_together(&mut self, page: u32) -> (Content<'_>, u32) {
         let crc = self.crc(Page(page));
-        let number = self.number_of(page);
+        let (number, place) = (self.number_of(page), self.place_of(page));
         if let Some(Some(lineage)) = self.lineages.get(number as usize) {
             self.unpacked.fill(page, self.page_bytes, |bytes| {
                 if lineage.packed {
@@ -282,7 +367,7 @@ impl Payload {
                     bytes.copy_from_slice(&lineage.bytes);
                 }
                 if lineage.page != page {
-                    lineage.older.rebuild(page, bytes);
+                    lineage.older.rebuild(place, bytes);
                 }
             });
         }
@@ -299,13 +384,11 @@ impl Payload {
     }
 
     fn erase_bytes(&mut self, block: Block, table: u32) {
-        let first = block.0 * self.numbers_per_block;
-        for index in 0..self.numbers_per_block {
+        let first = block.0 << self.index_bits;
+        for index in 0..1 << self.index_bits {
             let slot = self.slot(table, index);
-            let lineage = core::mem::replace(&mut self.lineage_of[slot], NONE);
-            if lineage != NONE {
-                self.forget(first + index, lineage);
-            }
+            let held = core::mem::replace(&mut self.lineage_of[slot], NONE);
+            self.let_go(first + index, held);
         }
         self.tables[block.index()] = NONE;
         self.tables_free.push(table);
@@ -314,10 +397,15 @@ impl Payload {
     /// Takes a page out; the version that differs from it comes to differ from the next newer one, or is whole.
     fn forget(&mut self, page: u32, number: u32) {
         self.unpacked.forget(page);
+        let place = self.place_of(page);
         let Some(lineage) = &mut self.lineages[number as usize] else { return };
         self.bytes_now -= lineage.bytes();
         if lineage.page != page {
-            lineage.older.remove(page);
+            lineage.older.remove(place, |page, place| {
+                if let Some(slot) = slot_of(&self.tables, self.index_bits, page) {
+                    self.place_of[slot] = place;
+                }
+            });
             self.bytes_now += lineage.bytes();
             return;
         }
@@ -362,14 +450,23 @@ impl Payload {
     /// Host memory besides the data themselves, in bytes.
     pub(crate) fn heap_bytes(&self) -> u64 {
         let numbers = self.tables.capacity()
+            + self.place_of.capacity()
             + self.tables_free.capacity()
             + self.lineage_of.capacity()
             + self.lineages_free.capacity();
         let unused: u64 = self.lineages.iter().flatten().map(|l| l.older.heap_bytes() - l.older.bytes()).sum();
         let newest = self.newest.as_ref().map_or(0, HashMap::allocation_size);
         let own = self.tags.capacity() * 8 + numbers * 4 + self.lineages.capacity() * size_of::<Option<Lineage>>();
-        (own + newest) as u64 + unused + self.unpacked.heap_bytes()
+        let live = self.live.as_ref().map_or(0, Live::heap_bytes);
+        (own + newest) as u64 + unused + self.unpacked.heap_bytes() + live
     }
+}
+
+/// Where a page of a block that has a table stands in all tables.
+#[inline]
+fn slot_of(tables: &[u32], index_bits: u32, page: u32) -> Option<usize> {
+    let table = *tables.get((page >> index_bits) as usize).filter(|table| **table != NONE)?;
+    Some(((table as usize) << index_bits) + (page & ((1 << index_bits) - 1)) as usize)
 }
 
 #[cfg(test)]
@@ -494,9 +591,9 @@ mod tests {
                 match self.expected.get(&page) {
                     Some(bytes) => {
                         prop_assert_eq!(self.payload.crc(Page(page)), page * 7);
-                        prop_assert_eq!(self.payload.read(Page(page)), (Content::Bytes(bytes), page * 7));
+                        prop_assert_eq!(self.payload.read(Page(page)), Some((Content::Bytes(bytes), page * 7)));
                     }
-                    None => prop_assert_eq!(self.payload.read(Page(page)).0, Content::Hollow(0)),
+                    None => prop_assert_eq!(self.payload.read(Page(page)).map(|read| read.0), Some(Content::Hollow(0))),
                 }
             }
             let lineages = || self.payload.lineages.iter().flatten();

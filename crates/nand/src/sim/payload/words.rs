@@ -1,9 +1,10 @@
 //! Words of four bytes in which one page differs from another: six bytes each, so that there can be many.
 
+use crate::state::Preserve;
 use alloc::vec::Vec;
 
 /// A word, and its place among the page's words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(super) struct Word(pub(super) [u16; Word::LENGTH]);
 
 impl Word {

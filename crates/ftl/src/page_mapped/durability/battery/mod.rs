@@ -13,9 +13,10 @@ pub(super) use recover::recover;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::Blocks;
 use phelsuma_nand::Geometry;
+use phelsuma_nand::state::Preserve;
 
 /// A battery's requirements of a drive that serves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct Battery {
     /// With fewer blocks free nothing is written but by the battery.
     least_free: u32,

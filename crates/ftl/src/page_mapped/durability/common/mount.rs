@@ -12,10 +12,11 @@ use crate::page_mapped::parts::{PageConfig, PageMapped};
 use crate::page_mapped::validity::{AnyValidity, Validity};
 use crate::{ANCHOR_BLOCKS, FtlError, RecoveryReport, Shape};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, PageRead, Purpose, Spare, Time};
 
 /// A page with its spare area.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 pub(crate) struct FoundPage {
     pub(crate) page: Page,
     pub(crate) spare: Spare,

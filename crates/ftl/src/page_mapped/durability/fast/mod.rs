@@ -19,9 +19,10 @@ mod recover;
 pub(super) use recover::recover;
 
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 /// The flushes that are due before a victim is released.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct FastRecovery {
     /// Translation pages of the pages that were moved out of victims and are not flushed.
     moved: Vec<u32>,

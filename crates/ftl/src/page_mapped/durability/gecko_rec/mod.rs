@@ -27,13 +27,14 @@ use crate::RamLedger;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::Blocks;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry};
 
 /// Marks between two flushes, at the most: those of one turn of the checkpoints' hand.
 const MARKS_MAX: u32 = 8;
 
 /// What GeckoRec keeps while the drive serves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct GeckoRec {
     /// With whether it was reported to Gecko.
     held: Vec<(Block, bool)>,

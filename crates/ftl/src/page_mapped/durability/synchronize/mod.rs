@@ -4,6 +4,8 @@
 //! spare area of each translation page (`mapping/paged/scan_mark.rs`). With a bitmap of live pages in RAM that is all.
 //! A page validity log needs more (`young.rs`).
 
+use phelsuma_nand::state::Preserve;
+
 mod by_log;
 mod by_table;
 mod fallbacks;
@@ -24,7 +26,7 @@ pub(super) use recover::recover;
 pub(crate) use young::{YoungBlocks, young_blocks};
 
 /// The source for which pages are live, and its state while the drive serves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) enum Synchronizing {
     /// The translation table: it is read as a whole.
     ByTable,

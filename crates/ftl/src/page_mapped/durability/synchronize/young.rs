@@ -10,10 +10,11 @@ use crate::barriers::Barrier;
 use crate::blocks::Blocks;
 use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry};
 
 /// The record of user blocks while reports to a page validity log are missing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct YoungBlocks {
     /// Those that are closed, with the seq of the last program then.
     closed: Vec<(Block, u64)>,

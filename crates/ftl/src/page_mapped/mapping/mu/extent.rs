@@ -16,6 +16,7 @@
 //! An extent lies in one block and one partition, and has up to 128 pages.
 
 use crate::page_mapped::mapping::Place;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Page};
 
 /// Pages of an extent at the most.
@@ -28,7 +29,7 @@ const IS_BITMAP: u32 = 1 << 31;
 const PAGES_BITS: u32 = 7;
 
 /// How extents are written as records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(crate) struct Records {
     /// Bits of a physical page.
     page_bits: u32,
@@ -81,7 +82,7 @@ impl Records {
 }
 
 /// Logical pages that are in one place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(crate) struct Extent {
     /// The first logical page.
     pub(crate) first: u32,

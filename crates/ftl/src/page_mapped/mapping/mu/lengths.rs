@@ -4,6 +4,7 @@ use super::Extent;
 use crate::Counter;
 use crate::page_mapped::mapping::Place;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 const CLASSES: usize = 8;
 
@@ -30,7 +31,7 @@ const PAGES: [&str; CLASSES] = [
 ];
 
 /// The extents of a tree by length, those alone that name pages.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 pub(super) struct Lengths {
     extents: [u32; CLASSES],
     pages: [u32; CLASSES],

@@ -28,6 +28,7 @@ pub(crate) use extent::{EXTENT_PAGES_MAX, Extent, PART_PAGES, Records, bitmap_ke
 pub(crate) use needs::bitmap_needs;
 
 use lengths::Lengths;
+use phelsuma_nand::state::Preserve;
 
 use super::trim_map::{PENDING_MAX, TrimMap, regions};
 use super::{Before, Mapping, Place};
@@ -39,7 +40,7 @@ use core::ops::Range;
 use phelsuma_nand::{Geometry, Kind, LogicalPage, Nand, Page, Purpose};
 
 /// How extents are cut and joined.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 struct Tally {
     /// Extents put into the tree, and those that went on where another one ended.
     put: u64,
@@ -52,7 +53,7 @@ struct Tally {
 }
 
 /// The mapping part.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct MuMapping {
     geometry: Geometry,
     records: Records,

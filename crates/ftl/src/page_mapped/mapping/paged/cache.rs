@@ -7,6 +7,7 @@ use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
 use hashbrown::HashTable;
+use phelsuma_nand::state::Preserve;
 
 const NONE: u32 = u32::MAX;
 
@@ -18,7 +19,7 @@ const UPDATED: u8 = 4;
 const UNSURE: u8 = 8;
 
 /// A cached mapping entry, by its slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(super) struct Slot(u32);
 
 impl Slot {
@@ -28,7 +29,7 @@ impl Slot {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 struct Entry {
     key: u32,
     /// The mapping of it: a physical page, or one of the table's marks.
@@ -41,7 +42,8 @@ struct Entry {
 }
 
 /// Mapping entries in RAM.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
+#[preserve(rebuilt)]
 pub(super) struct MappingCache {
     entries: Vec<Entry>,
     capacity: u32,
@@ -78,6 +80,14 @@ impl MappingCache {
             entries_per_page,
             dirty_count: 0,
             unsure_count: 0,
+        }
+    }
+
+    /// The table holds every entry again.
+    fn rebuild(&mut self) {
+        let entries = &self.entries;
+        for (at, entry) in (0..).zip(entries) {
+            self.table.insert_unique(hash(entry.key), at, |slot| hash(entries[*slot as usize].key));
         }
     }
 

@@ -11,6 +11,7 @@ use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::collections::VecDeque;
 use phelsuma_nand::Nand;
+use phelsuma_nand::state::Preserve;
 
 /// Marks for each C updates.
 const MARKS_PER_TURN: u32 = 8;
@@ -18,7 +19,7 @@ const MARKS_PER_TURN: u32 = 8;
 const MARKS: usize = 2 * MARKS_PER_TURN as usize + 1;
 
 /// The hand, and the marks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct Checkpoints {
     hand: u32,
     interval: u32,

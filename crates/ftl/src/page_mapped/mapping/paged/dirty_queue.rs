@@ -24,6 +24,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// Marks for each D updates.
 const MARKS_PER_TURN: u32 = 8;
@@ -54,7 +55,7 @@ pub(super) fn programs(limit: DirtyLimit, power: PowerPart, block: u64, entries:
 }
 
 /// The entries of a block on their way to their translation pages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 struct Draining {
     block: Block,
     /// The updates yet to be looked at.
@@ -63,7 +64,7 @@ struct Draining {
 }
 
 /// The queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(super) struct DirtyQueue {
     /// D.
     limit: u32,

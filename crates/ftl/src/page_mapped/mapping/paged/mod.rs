@@ -41,12 +41,14 @@ use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
 use dirty_queue::DirtyQueue;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
 use synchronized::Says;
 use table::{TranslationTable, node_needs};
 
 /// The demand-paged mapping.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
+#[preserve(in_place)]
 pub(crate) struct PagedMapping {
     logical_pages: u32,
     entries_per_page: u32,
@@ -80,7 +82,7 @@ pub(crate) struct PagedMapping {
 const WARM: usize = 48;
 
 /// Counters of the mapping.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Preserve)]
 struct Tally {
     hits: u64,
     misses: u64,

@@ -15,10 +15,11 @@ use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Mapping, Place, entry_of, page_named, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page};
 
 /// The marks in the spare area of a translation page, for a recovery.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(super) enum Says {
     /// Nothing.
     Nothing,

@@ -10,10 +10,11 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, Kind, Nand, Page};
 
 /// The translation pages by number.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) enum TranslationTable {
     /// The global mapping directory (GMD).
     Flat(Directory),

@@ -3,9 +3,10 @@
 use super::page::{ERASED, FREE, GeckoLayout};
 use crate::barriers::{Barrier, Barriers};
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 /// Gecko entries in RAM.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct Buffer {
     layout: GeckoLayout,
     keys: Vec<u32>,

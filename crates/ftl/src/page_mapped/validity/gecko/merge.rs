@@ -12,13 +12,14 @@ use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Kind, Nand};
 
 /// A merge is left after so many pages that it reads, even if they fill no page of its output.
 const READS_A_SLICE: u64 = 8;
 
 /// RAM that merges share: a page buffer for each run that is merged, and a part of a bitmap.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct MergeBuffers {
     layout: GeckoLayout,
     inputs: Vec<Vec<u8>>,
@@ -64,7 +65,7 @@ impl MergeBuffers {
 }
 
 /// A merge, and the run that it writes.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct RunMerge {
     sort: SortMerge,
     directory: RunDirectory,

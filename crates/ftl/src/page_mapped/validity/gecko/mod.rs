@@ -42,6 +42,7 @@ use buffer::Buffer;
 use core::ops::Range;
 use merge::{MergeBuffers, RunMerge};
 use page::{GeckoLayout, GeckoPageBuilder, RunHeader};
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Geometry, Nand, Page, PageRead};
 use run::{Run, level_of};
 use slices::{MERGED_AT_ONCE, Slices, inputs_of};
@@ -50,7 +51,7 @@ use slices::{MERGED_AT_ONCE, Slices, inputs_of};
 const LOST_PAGE: Page = Page(u32::MAX);
 
 /// How a Logarithmic Gecko is tuned.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(crate) struct Tuning {
     /// T.
     pub(crate) size_ratio: u32,
@@ -86,7 +87,7 @@ impl Tuning {
 }
 
 /// The stale pages of a drive, in flash.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct LogarithmicGecko {
     tuning: Tuning,
     pages_per_block: u32,
@@ -114,7 +115,7 @@ pub(crate) struct LogarithmicGecko {
     tally: Tally,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Preserve)]
 struct Tally {
     inserts: u64,
     erases: u64,

@@ -17,6 +17,7 @@
 
 use crate::page_mapped::durability::ScanFrom;
 use phelsuma_nand::Geometry;
+use phelsuma_nand::state::Preserve;
 
 const HEADER: usize = 48;
 /// Flags of a page.
@@ -34,7 +35,7 @@ const FLAGS_AT: u32 = 30;
 const KEY_MASK: u32 = (1 << FLAGS_AT) - 1;
 
 /// How entries are laid out on a page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(crate) struct GeckoLayout {
     /// S, the parts of a block's bitmap: each is an entry of its own.
     pub(super) parts: u32,
@@ -48,7 +49,7 @@ pub(crate) struct GeckoLayout {
 }
 
 /// A page's statement of its run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(super) struct RunHeader {
     pub(super) level: u8,
     /// The flushes that the run covers, the first and the last.
@@ -196,7 +197,7 @@ impl<'a> GeckoPage<'a> {
 }
 
 /// A Gecko page being filled.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct GeckoPageBuilder {
     layout: GeckoLayout,
     pub(super) bytes: alloc::vec::Vec<u8>,

@@ -3,12 +3,13 @@
 use super::page::RunHeader;
 use alloc::vec::Vec;
 use phelsuma_nand::Page;
+use phelsuma_nand::state::Preserve;
 
 /// The key of a page that is the last one of its run carries this bit.
 pub(super) const LAST: u32 = 1 << 31;
 
 /// Where a page of a run is, and the first block that is in it: eight bytes, as appendix B counts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct DirectoryEntry {
     pub(super) first_block: u32,
     pub(super) page: Page,
@@ -18,7 +19,7 @@ pub(super) struct DirectoryEntry {
 pub(super) type RunDirectory = Vec<DirectoryEntry>;
 
 /// A run.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct Run {
     pub(super) header: RunHeader,
     pub(super) directory: RunDirectory,

@@ -14,6 +14,7 @@ use super::page::GeckoPageBuilder;
 use super::run::Run;
 use alloc::vec::Vec;
 use core::ops::Range;
+use phelsuma_nand::state::Preserve;
 
 /// Merges of so many pages are done at once, in the flush.
 pub(super) const MERGED_AT_ONCE: usize = 8;
@@ -27,7 +28,7 @@ pub(super) fn inputs_of(merge: &RunMerge, runs: &[Run]) -> Range<usize> {
 }
 
 /// The merges under way.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct Slices {
     /// Their inputs are different runs.
     under_way: Vec<RunMerge>,
@@ -41,7 +42,7 @@ pub(super) struct Slices {
 }
 
 /// How fast merges go on.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 pub(super) struct Pace {
     /// A slice follows so many entries in the buffer.
     pub(super) entries_a_slice: usize,

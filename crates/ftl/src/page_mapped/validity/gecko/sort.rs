@@ -7,6 +7,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Kind, Nand};
 
 /// The key of an input of which everything is taken.
@@ -24,7 +25,7 @@ pub(super) struct Inputs<'a> {
 }
 
 /// Where a merge stands in one of its inputs.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Preserve)]
 struct Place {
     /// The page of the run that is read next.
     next_page: usize,
@@ -35,7 +36,7 @@ struct Place {
 }
 
 /// A sort-merge that can be left between any two keys, and gone on with while its inputs stand where they are.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct SortMerge {
     /// By rank: the newest input first.
     places: Vec<Place>,

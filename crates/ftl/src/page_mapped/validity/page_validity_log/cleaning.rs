@@ -21,13 +21,14 @@ use crate::{Counter, FtlError};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use page::{LogEntry, LogPage};
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, Kind, Nand, Page};
 
 /// Pages that are cleaned, at the most, for one that is filled with new entries.
 pub(super) const PAGES_PER_PAGE: u64 = 4;
 
 /// How far cleaning has come.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct Cleaning {
     bounds: Bounds,
     entries_per_page: u64,

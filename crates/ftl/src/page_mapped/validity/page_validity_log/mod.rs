@@ -34,6 +34,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cleaning::Cleaning;
 use page::{Header, LogEntry, LogPage, Stale};
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Content, Geometry, Kind, Nand, Page, PageRead};
 
 /// Where a page of the log is said to be that the flash did not give back: nowhere.
@@ -45,7 +46,7 @@ const NONE: u64 = 0;
 type Marks = (u64, ScanFrom);
 
 /// The stale pages of a drive, in a log on flash.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct PageValidityLog {
     geometry: Geometry,
     /// V, the entries of a page.
@@ -76,7 +77,7 @@ pub(crate) struct PageValidityLog {
     tally: Tally,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Preserve)]
 struct Tally {
     inserts: u64,
     flushes: u64,

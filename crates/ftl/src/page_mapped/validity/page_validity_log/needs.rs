@@ -13,13 +13,14 @@ use super::page::{self, PAGE_NUMBERS_MAX};
 use crate::FtlError;
 use crate::page_mapped::needs::Needs;
 use phelsuma_nand::Geometry;
+use phelsuma_nand::state::Preserve;
 
 /// Pages that a flush adds before it cleans, besides the pages that have left a victim: its last, one that came early,
 /// and those that round up.
 const PAGES_MORE: u64 = 6;
 
 /// How long the log should be, in pages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Bounds {
     /// X: beyond it the log is cleaned.
     pub(super) pages_max: u64,

@@ -23,6 +23,7 @@
 
 use crate::page_mapped::durability::ScanFrom;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 const HEADER: usize = 56;
 const ENTRY: usize = 12;
@@ -41,7 +42,7 @@ pub(super) fn entries_per_page(page_bytes: u32) -> usize {
 }
 
 /// Which pages an entry says to be stale.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(super) struct Stale {
     /// The number of the first of them.
     pub(super) page: u32,
@@ -65,7 +66,7 @@ impl Stale {
 }
 
 /// An entry of the log.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(super) struct LogEntry {
     pub(super) stale: Stale,
     /// How many positions before this one the block's previous entry stands; 0 where there is none.

@@ -12,6 +12,7 @@
 
 use super::intervals::{SurvivalCurve, alive_after, alive_at};
 use crate::policy::notes::GROUPS_MAX;
+use phelsuma_nand::state::Preserve;
 
 /// How often the last group may be gone round while a page lives, at the most: the rest is an integral.
 const ROUNDS_MAX: u32 = 48;
@@ -23,7 +24,7 @@ const STRIDE: f64 = 0.85;
 const MOVED_MAX: f64 = 64.0;
 
 /// How the blocks are divided.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Preserve)]
 pub(super) struct Configuration {
     /// Groups of the chain, without HOT.
     pub(super) groups: u8,

@@ -12,6 +12,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::LogicalPage;
+use phelsuma_nand::state::Preserve;
 
 /// Steps of an interval to a doubling, and of the one before it.
 const FINE: u32 = 8;
@@ -42,7 +43,7 @@ fn begin(step: usize, steps: u32) -> f64 {
 }
 
 /// Pairs of intervals, counted.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct Intervals {
     /// By logical page: the step of its last interval.
     earlier: Vec<u8>,

@@ -60,6 +60,7 @@ use chain::Configuration;
 use core::any::Any;
 use intervals::Intervals;
 use phelsuma_nand::Block;
+use phelsuma_nand::state::Preserve;
 
 /// A share of live pages this far from the prediction is irregular.
 const IRREGULAR: f64 = 0.1;
@@ -98,7 +99,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 .counts_all();
 
 /// HOT and the groups of the chain.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct Midas {
     /// The most groups of the chain.
     groups: u8,
@@ -125,7 +126,7 @@ struct Midas {
 }
 
 /// What collection has moved since a moment.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 struct Moves {
     since: u64,
     pages: u64,
@@ -145,7 +146,7 @@ impl Moves {
 }
 
 /// The live pages in the victims of a group.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Preserve)]
 struct Victims {
     blocks: u32,
     live: u64,

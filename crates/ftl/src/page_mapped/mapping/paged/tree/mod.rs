@@ -27,6 +27,7 @@ use crate::{Counter, FtlError, RamLedger};
 use alloc::vec;
 use alloc::vec::Vec;
 use node_cache::{NodeCache, NodeSlot};
+use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, Kind, Nand, Page};
 
 /// It was never written.
@@ -35,7 +36,7 @@ const NONE: u32 = u32::MAX;
 const LOST: u32 = u32::MAX - 1;
 
 /// A B+-tree of translation pages.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(crate) struct TranslationTree {
     shape: TreeShape,
     root: Vec<u32>,

@@ -3,6 +3,7 @@
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
 
 const NONE: u32 = u32::MAX;
 
@@ -10,7 +11,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NodeSlot(usize);
 
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 struct Node {
     number: u32,
     /// As they stand on flash, or are to.
@@ -21,7 +22,7 @@ struct Node {
 }
 
 /// Nodes with the numbers from `first` on.
-#[derive(Clone)]
+#[derive(Clone, Preserve)]
 pub(super) struct NodeCache {
     nodes: Vec<Node>,
     capacity: u32,

@@ -5,9 +5,10 @@
 //! the first numbers. Then come the nodes of each level, and the root is the last.
 
 use phelsuma_nand::Geometry;
+use phelsuma_nand::state::Preserve;
 
 /// Which node is whose child.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Preserve)]
 pub(crate) struct TreeShape {
     fanout: u32,
     /// By level, leaves first: the number of its first node. The last one is the root.

@@ -1,0 +1,117 @@
+//! Runs from a saved drive give what uninterrupted ones give, and files that are no such drive are refused.
+
+use phelsuma_drive::{Fill, Input, Machine, RunConfig, RunError, RunResult, Saving, run, run_saving};
+use phelsuma_ftl::PRESETS;
+use std::path::{Path, PathBuf};
+
+const BUILD: &str = "this build";
+
+fn file(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("phelsuma-saved-{}-{name}", std::process::id()))
+}
+
+fn config(ftl: &str) -> RunConfig {
+    let mut config = RunConfig::new(ftl, Input::Workload("zipf:0.9".parse().unwrap())).unwrap();
+    config.shape.capacity_bytes = Some(16 << 20);
+    config.shape.pages_per_block = 32;
+    config.shape.ratio = 0.5;
+    config.fill = Fill::Random;
+    config.warmup = 1.5;
+    config.passes = 0.5;
+    config.interval = Some(500);
+    config
+}
+
+/// But for the machine's times.
+fn text(mut result: RunResult) -> String {
+    result.machine = Machine::default();
+    serde_json::to_string(&result).unwrap()
+}
+
+fn saving<'a>(from: Option<&'a Path>, to: Option<&'a Path>) -> Saving<'a> {
+    Saving { build: BUILD, from, to }
+}
+
+fn assert_goes_on(config: &RunConfig, path: &Path) {
+    let uninterrupted = text(run_saving(config, &saving(None, Some(path)), &|_| true).unwrap());
+    let resumed = text(run_saving(config, &saving(Some(path), None), &|_| true).unwrap());
+    assert_eq!(resumed, uninterrupted, "{}", config.ftl);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn each_preset_goes_on_from_a_file_as_if_nothing_had_happened() {
+    for preset in PRESETS {
+        let mut config = config(preset.name);
+        config.cut_at_end = config.composition.why_not_survivable().is_none();
+        assert_goes_on(&config, &file(preset.name));
+    }
+}
+
+/// A counter's value at the moment at which the drive is saved.
+fn counter_when_saved(config: &RunConfig, name: &str) -> u64 {
+    let mut until_then = config.clone();
+    until_then.warmup -= until_then.passes;
+    until_then.cut_at_end = false;
+    run(&until_then, &|_| true).unwrap().counters[name]
+}
+
+#[test]
+fn work_that_was_begun_goes_on() {
+    // Runs of more pages than are merged at once.
+    let mut gecko = config("geckoftl");
+    gecko.shape.page_bytes = 512;
+    let warmups = (0..100).map(|hundredths| 1.5 + f64::from(hundredths) / 100.0);
+    let is_merging =
+        |warmup: &f64| counter_when_saved(&RunConfig { warmup: *warmup, ..gecko.clone() }, "gecko_merging") > 0;
+    gecko.warmup = warmups.clone().find(is_merging).unwrap();
+    assert_goes_on(&gecko, &file("merges"));
+    // Log blocks that are merged while the host is idle, which it always is for no time at all.
+    let mut last = config("last++");
+    last.composition.set_all(&[("last.idle", "0"), ("last.background", "aggressive")]).unwrap();
+    last.shape.channels = 2;
+    last.cut_at_end = true;
+    assert!(counter_when_saved(&last, "last_background_merges") > 0);
+    for warmup in warmups.take(5) {
+        assert_goes_on(&RunConfig { warmup, ..last.clone() }, &file("background"));
+    }
+}
+
+#[test]
+fn what_is_no_saved_drive_of_this_kind_is_refused_and_says_why() {
+    let (path, other) = (file("whole"), file("other"));
+    let config = config("geckoftl");
+    let uninterrupted = text(run(&config, &|_| true).unwrap());
+    assert_eq!(text(run_saving(&config, &saving(None, Some(&path)), &|_| true).unwrap()), uninterrupted);
+    assert_eq!(text(run_saving(&config, &saving(Some(&path), None), &|_| true).unwrap()), uninterrupted);
+    let refused = |config: &RunConfig, build: &str, path: &Path| {
+        let saving = Saving { build, from: Some(path), to: None };
+        match run_saving(config, &saving, &|_| true) {
+            Err(RunError::Input(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut seed = config.clone();
+    seed.seed = 2;
+    assert!(refused(&seed, BUILD, &path).contains("seed is 1 there, and 2 here"));
+    let mut cache = config.clone();
+    cache.composition.set("mapping.cache", "64").unwrap();
+    assert!(refused(&cache, BUILD, &path).contains("of another drive: mapping"));
+    assert!(refused(&config, "that build", &path).contains("another build"));
+    let whole = std::fs::read(&path).unwrap();
+    for cut in [0, 5, 11, 12, 40, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&other, &whole[..cut]).unwrap();
+        refused(&config, BUILD, &other);
+    }
+    for at in (0..whole.len()).step_by(whole.len() / 60) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        std::fs::write(&other, &damaged).unwrap();
+        refused(&config, BUILD, &other);
+    }
+    std::fs::write(&other, [whole.as_slice(), b"more"].concat()).unwrap();
+    assert!(refused(&config, BUILD, &other).contains("goes on"));
+    for path in [path, other] {
+        std::fs::remove_file(path).unwrap();
+    }
+}
