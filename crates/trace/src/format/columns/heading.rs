@@ -1,6 +1,6 @@
 //! What the names in a heading stand for. A unit follows the name: `size_bytes`, `Time (us)`, `lba_4k`, `offsetKiB`.
 
-use super::units::unit_bytes;
+use super::units::{time_unit, unit_bytes};
 use super::{Clock, Column, Unit};
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::number::unquoted;
@@ -156,7 +156,7 @@ fn named(name: &[u8]) -> Named {
         let behind = words.iter().rposition(is_noun).map_or(0, |at| at + 1);
         words.iter().skip(behind).find(|word| !NEUTRAL.contains(&word.as_str()) && !is_unit(word)).cloned()
     };
-    let is_time_unit = |word: &str| self::time_unit(word).is_some();
+    let is_time_unit = |word: &str| super::units::time_unit(word).is_some();
     let is_unit = |word: &str| size_unit(word).is_some();
     let begins = || has(BEGINS) && time_unit().is_some();
     // What was done of a request is a size, too.
@@ -247,20 +247,6 @@ fn size_unit(word: &str) -> Option<u64> {
         "npages" => Some(4096),
         _ => unit_bytes(word),
     }
-}
-
-pub(super) fn time_unit(word: &str) -> Option<TimeUnit> {
-    Some(match word {
-        "s" | "sec" | "secs" | "second" | "seconds" => TimeUnit::S,
-        "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => TimeUnit::Ms,
-        "us" | "usec" | "usecs" | "micros" | "microsecond" | "microseconds" | "\u{b5}s" | "\u{3bc}s" | "\u{fffd}s" => {
-            TimeUnit::Us
-        }
-        "100ns" | "filetime" => TimeUnit::HundredNs,
-        "ns" | "nsec" | "nsecs" | "nanos" | "nanosecond" | "nanoseconds" => TimeUnit::Ns,
-        "ps" | "psec" | "psecs" | "picosecond" | "picoseconds" => TimeUnit::Ps,
-        _ => return None,
-    })
 }
 
 /// The words of a name, in lower case: `ByteOffset`, `byte_offset` and `byte offset` are two words, `timeus` as well.

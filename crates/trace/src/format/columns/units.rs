@@ -1,6 +1,5 @@
 //! Units of addresses and sizes, as options, headings and values have them; and those that times have with them.
 
-use super::heading;
 use crate::format::{SECTOR_BYTES, TimeUnit};
 
 /// The largest unit of addresses and sizes: a page of 1 MiB.
@@ -49,12 +48,27 @@ pub(super) fn with_unit(value: &[u8]) -> Option<u64> {
     exact.then_some(bytes as u64)
 }
 
+/// A unit of times by its name, in lower case.
+pub(super) fn time_unit(word: &str) -> Option<TimeUnit> {
+    Some(match word {
+        "s" | "sec" | "secs" | "second" | "seconds" => TimeUnit::S,
+        "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => TimeUnit::Ms,
+        "us" | "usec" | "usecs" | "micros" | "microsecond" | "microseconds" | "\u{b5}s" | "\u{3bc}s" | "\u{fffd}s" => {
+            TimeUnit::Us
+        }
+        "100ns" | "filetime" => TimeUnit::HundredNs,
+        "ns" | "nsec" | "nsecs" | "nanos" | "nanosecond" | "nanoseconds" => TimeUnit::Ns,
+        "ps" | "psec" | "psecs" | "picosecond" | "picoseconds" => TimeUnit::Ps,
+        _ => return None,
+    })
+}
+
 /// A time that has its unit with it, as `12ms` has.
 pub(super) fn time_with_unit(value: &[u8]) -> Option<(&[u8], TimeUnit)> {
     let digits = value.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
     let (number, unit) = value.split_at_checked(digits).filter(|(number, _)| !number.is_empty())?;
     let unit = std::str::from_utf8(unit).ok()?.trim_start().to_ascii_lowercase();
-    Some((number, heading::time_unit(&unit)?))
+    Some((number, time_unit(&unit)?))
 }
 
 #[cfg(test)]
