@@ -25,6 +25,12 @@ const APART_NS: u64 = 365 * 86_400 * 1_000_000_000;
 /// Seconds since 1970, from 2001 to 2103, where they are taken for units of 100 ns.
 const UNIX_SECONDS_AS_FILE_TIMES_NS: std::ops::Range<u64> = 100_000_000_000..420_000_000_000;
 
+/// A mean time between requests, in nanoseconds, that is long where the unit is a guess: 10 s.
+const LONG_GAP_NS: u64 = 10_000_000_000;
+
+/// So many requests have a mean time between them.
+const SPACED_REQUESTS: u64 = 16;
+
 /// So many devices may each have one request.
 const DEVICES_FEW: u64 = 16;
 
@@ -188,6 +194,10 @@ fn columns_in_other_units(columns: &ColumnsRead, signs: &Signs) -> Option<String
         doubt(what, Some(unit), None)
     } else if signs.ranges < TELLING_REQUESTS {
         None
+    } else if sizes(1) && *address_unit_bytes == 512 && signs.largest <= 4096 && signs.most_sizes_are_odd_of_many() {
+        let what = "sizes are taken for bytes, as the heading names no unit, and are 4 KiB or less, most of them less, \
+                    beside addresses in sectors";
+        doubt(what, None, Some(512))
     } else if addresses(512) && signs.addresses_are_multiples_of(512 * 512) {
         let what = "addresses are taken for sectors, as the heading names no unit, and are multiples of 512";
         doubt(what, Some(1), None)
@@ -224,6 +234,13 @@ fn times(file: &FileRead, clock: &Clock, signs: &Signs) -> Option<String> {
     }
     if file.format == Format::Msr && UNIX_SECONDS_AS_FILE_TIMES_NS.contains(&clock.earliest_ns) {
         return Some(format!("{times} the trace begins in 1601, so they may be seconds since 1970: --time-unit s"));
+    }
+    let gap_ns = duration_ns / signs.ranges.max(1);
+    if file.format == Format::Columns && signs.ranges >= SPACED_REQUESTS && gap_ns > LONG_GAP_NS {
+        let gap = gap_ns / 1_000_000_000;
+        return Some(format!(
+            "{times} there are {gap} s between requests on average, which is long: --time-unit names another unit"
+        ));
     }
     // Collections of these last as long as they do.
     let long = duration_ns > LONG_NS && !matches!(file.format, Format::Msr | Format::Alibaba);

@@ -20,6 +20,9 @@ const DEVICES_MAX: usize = 1 << 20;
 /// So many remarks are kept.
 const REMARKS_MAX: usize = 16;
 
+/// So many requests show what sizes a trace has.
+const MANY_REQUESTS: u64 = 16;
+
 /// What file systems write in.
 const PAGE_BYTES: u64 = 4096;
 
@@ -233,6 +236,11 @@ impl Signs {
     /// Whether most sizes are no multiples of 4 KiB.
     pub(crate) fn most_sizes_are_odd(&self) -> bool {
         self.odd_sizes * 2 > self.ranges
+    }
+
+    /// The same of enough requests to tell what a trace is used to.
+    pub(crate) fn most_sizes_are_odd_of_many(&self) -> bool {
+        self.ranges >= MANY_REQUESTS && self.most_sizes_are_odd()
     }
 
     /// Whether each address and each size is a multiple of `bytes`, a power of two.

@@ -250,3 +250,92 @@ fn a_heading_may_be_a_comment() {
     let dated = "# time op lba len\n2024-01-01 00:00:00.001 W 8 4096\n2024-01-01 00:00:00.002 R 2048 512\n";
     assert_eq!(shown(&read(dated).0)[1].2, 1 << 20);
 }
+
+#[test]
+fn times_have_many_names() {
+    for name in
+        ["datetime", "when", "captured_at", "created", "clock", "begin", "epoch", "STARTs", "moment", "wall clock"]
+    {
+        let (requests, report) = read(&format!("{name},op,offset,size\n0.001,W,4096,4096\n0.002,R,1048576,512\n"));
+        assert_eq!((shown(&requests), report.warnings), (TWO.to_vec(), Vec::new()), "{name}");
+    }
+    assert_eq!(shown(&read("at=0.001 op=W offset=4K size=4K\nat=0.002 op=R offset=1M size=512\n").0), TWO);
+    // Beside another time they are none.
+    let (requests, _) = read("created,time_us,when,op,offset,size\nx,1000,y,W,4096,4096\nx,2000,y,R,1048576,512\n");
+    assert_eq!(shown(&requests), TWO);
+    let days =
+        read("date,clock,op,offset,size\n1970-01-01,00:00:00.001,W,4096,4096\n1970-01-01,00:00:00.002,R,1M,512\n");
+    assert_eq!(shown(&days.0), TWO);
+}
+
+#[test]
+fn times_that_no_heading_names_are_said() {
+    let warned = |name: &str, value: &dyn Fn(u64) -> String| {
+        let line = |n: u64| format!("{},W,{},4096\n", value(n), n * 7919 % 97 * 4096);
+        read(&format!("{name},op,offset,size\n{}", (1..9).map(line).collect::<String>())).1.warnings
+    };
+    for (value, columns) in [
+        (&(|n: u64| format!("{}.5", n * 3)) as &dyn Fn(u64) -> String, "time"),
+        (&|n: u64| format!("{}", 1_700_000_000_000 + n * n), "time:ms"),
+        (&|n| format!("2024-01-01 00:00:0{n}"), "time:date"),
+    ] {
+        let said = warned("noted", value);
+        assert_eq!(
+            said,
+            [format!(
+                "t: no column is taken for times, though `noted` has some; --columns {columns},op,offset,size takes it \
+                 for them"
+            )]
+        );
+    }
+    assert!(warned("noted", &|n| format!("0{n}/13/2024 00:00:00"))[0].contains("; the date may be"));
+    for none in [&(|n: u64| n.to_string()) as &dyn Fn(u64) -> String, &|n| (n % 5).to_string(), &|_| "7".to_owned()] {
+        assert_eq!(warned("noted", none), [""; 0]);
+    }
+    let strict = OpenOptions { strict: true, ..OpenOptions::default() };
+    let text = "noted,op,offset,size\n1.5,W,0,512\n2.5,W,0,512\n2.5,W,0,512\n9.5,W,0,512\n";
+    assert!(
+        read_with(text, &strict).unwrap_err().contains("--strict takes no warning: t: no column is taken for times")
+    );
+}
+
+#[test]
+fn a_begin_and_an_end_of_each_request_are_said() {
+    for (name, begin, end) in
+        [("event", "issue", "complete"), ("phase", "submit", "complete"), ("x", "start", "end"), ("ev", "D", "C")]
+    {
+        let lines = |n: u64| {
+            let record = |n: u64, word: &str| format!("{n},{word},W,{},4096\n", n / 10 * 4096);
+            record(n * 10, begin) + &record(n * 10 + 5, end)
+        };
+        let text = format!("time_us,{name},op,offset,size\n{}", (0..9).map(lines).collect::<String>());
+        let (_, report) = read(&text);
+        let right = format!("t: column `{name}` has {begin} and {end}, so that a request may have several records");
+        assert!(report.warnings[0].starts_with(&right), "{report:?}");
+        assert!(report.warnings[0].contains(&format!("`grep -vwE '{end}'` leaves out all but one")), "{report:?}");
+        let kept: String =
+            text.lines().filter(|line| !line.contains(&format!(",{end},"))).map(|l| format!("{l}\n")).collect();
+        assert_eq!((read(&kept).1.requests, read(&kept).1.warnings), (9, Vec::new()));
+    }
+    let other = "time_us,zone,op,offset,size\n1,D,W,0,512\n2,C,W,0,512\n";
+    assert_eq!(read(other).1.warnings, [""; 0]);
+}
+
+#[test]
+fn long_gaps_and_small_sizes_are_doubted() {
+    let lines = |heading: &str, step: u64, size: u64| {
+        let line = |n: u64| format!("{},W,{},{}\n", n * step, n * 7919 % 1000, size << (n % 3));
+        read(&format!("{heading}\n{}", (0..20).map(line).collect::<String>())).1.warnings
+    };
+    let gaps = lines("time,op,offset_4k,size_4k", 400, 1);
+    assert!(
+        gaps[0].starts_with("with times in s there are 380 s between requests on average, which is long"),
+        "{gaps:?}"
+    );
+    assert_eq!(lines("time,op,offset_4k,size_4k", 9, 1), [""; 0]);
+    assert_eq!(lines("time_s,op,offset_4k,size_4k", 400, 1), [""; 0]);
+    let small = lines("time_us,op,lba,length", 7, 512);
+    assert!(small[0].contains("--columns time:us,op,lba:512,size:512 takes units of 512 B"), "{small:?}");
+    assert_eq!(lines("time_us,op,lba,bytes", 7, 512), [""; 0]);
+    assert!(!lines("time_us,op,lba,length", 7, 4096)[0].contains("sizes are"));
+}

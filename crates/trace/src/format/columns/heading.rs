@@ -30,6 +30,26 @@ const LATER: &[&str] = &[
     "interval",
 ];
 const TIMES: &[&str] = &["time", "timestamp", "ts", "t"];
+/// Times where no other column is one.
+const LIKELY_TIMES: &[&str] = &[
+    "datetime",
+    "when",
+    "at",
+    "clock",
+    "begin",
+    "began",
+    "starts",
+    "created",
+    "captured",
+    "logged",
+    "recorded",
+    "occurred",
+    "moment",
+    "instant",
+    "epoch",
+    "wall",
+    "wallclock",
+];
 const OPS: &[&str] = &[
     "op",
     "ops",
@@ -95,6 +115,8 @@ enum Hint {
     None,
     /// A time of unknown meaning, by the unit that ends the name.
     TimeByUnit,
+    /// A time where no other column is one.
+    LikelyTime,
     /// A time that is not the request's begin, with its unit.
     LaterTime,
     /// `start` alone: an address, or the time of one where something else is the address.
@@ -108,11 +130,16 @@ pub(super) fn named_all<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<Named>
     let mut all: Vec<Named> = names.map(named).collect();
     let is_time = |named: &Named| matches!(named.column, Column::Time(_));
     let is_address = |named: &Named| matches!(named.column, Column::Address(_)) && named.hint != Hint::Start;
-    let mut has_time = all.iter().any(|named| is_time(named) && named.hint != Hint::TimeByUnit);
+    let is_sure = |named: &Named| is_time(named) && !matches!(named.hint, Hint::TimeByUnit | Hint::LikelyTime);
+    let mut has_time = all.iter().any(is_sure);
     if all.iter().any(is_address) && !has_time {
         for named in all.iter_mut().filter(|named| named.hint == Hint::Start) {
             (named.column, has_time) = (Column::Time(None), true);
         }
+    }
+    for named in all.iter_mut().filter(|named| named.hint == Hint::LikelyTime) {
+        named.column = if has_time { Column::Other } else { named.column };
+        has_time = true;
     }
     // Beside the request's begin, other times are passed over.
     for named in all.iter_mut().filter(|named| has_time && named.hint == Hint::TimeByUnit) {
@@ -185,13 +212,20 @@ fn named(name: &[u8]) -> Named {
         Named { unknown: unknown(&[ADDRESSES], is_unit), hint, ..other(column) }
     } else if has(DEVICES) {
         other(Column::Device { names: false })
-    } else if words == ["date"] || words == ["day"] {
+    } else if words == ["date"] || words == ["day"] || words == ["date", "utc"] {
         other(Column::Day)
+    } else if has(LIKELY_TIMES) && words.iter().all(|word| is_likely_time(word)) {
+        Named { hint: Hint::LikelyTime, ..other(Column::Time(time_unit().map(Clock::Unit))) }
     } else if ends_in_unit {
         Named { hint: Hint::TimeByUnit, ..other(Column::Time(time_unit().map(Clock::Unit))) }
     } else {
         Named { open: true, ..other(Column::Other) }
     }
+}
+
+/// Whether a word of a likely time changes nothing of that.
+fn is_likely_time(word: &str) -> bool {
+    LIKELY_TIMES.contains(&word) || NEUTRAL.contains(&word) || time_unit(word).is_some() || word == "date"
 }
 
 /// Whether a name asks whether the request is of one kind: `is_read`, `isWrite`, `write_flag`.
@@ -209,6 +243,11 @@ fn is_flag(words: &[String]) -> bool {
 pub(super) fn of_comment(line: &[u8]) -> Option<&[u8]> {
     let marks = line.iter().take_while(|byte| matches!(byte, b'#' | b' ' | b'\t')).count();
     line.get(marks..).filter(|_| line.starts_with(b"#"))
+}
+
+/// Whether one of these is in a name.
+pub(super) fn has_word(name: &[u8], any: &[&str]) -> bool {
+    words_of(name).iter().any(|word| any.contains(&word.as_str()))
 }
 
 /// The unit of times that a name has.

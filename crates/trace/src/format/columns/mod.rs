@@ -13,6 +13,7 @@ mod heading;
 pub(crate) mod keyed;
 pub(crate) mod ops;
 pub(crate) mod parser;
+mod passed;
 mod seen;
 pub(crate) mod settle;
 pub(crate) mod suggest;

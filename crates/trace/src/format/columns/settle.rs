@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::keyed::{self, Keys, cells};
-use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, separator_of, split, suggest, units};
+use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, passed, separator_of, split, suggest, units};
 use crate::TraceError;
 use crate::error::excerpt;
 use crate::format::TimeUnit;
@@ -25,6 +25,8 @@ const WORDS_MAX: usize = 16;
 #[derive(Debug, Clone)]
 pub(crate) struct Settled {
     pub(crate) spec: ColumnSpec,
+    /// What the heading calls the columns; none where a person names them.
+    pub(super) names: Vec<Vec<u8>>,
     /// The heading names no unit of times.
     pub(crate) time_guessed: bool,
     /// What of the heading was not understood, for a person.
@@ -170,7 +172,6 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
     let keys = Keys::of(line, separator);
     let names = names_of(line, separator, keys.as_ref());
     let all = heading::named_all(names.iter().copied());
-    let passed_over = heading::time_passed_over(&all);
     for (name, named) in names.iter().zip(all) {
         columns.push(named.column);
         unknown.extend(named.unknown.map(|word| (named.column, String::from_utf8_lossy(name).into_owned(), word)));
@@ -194,18 +195,10 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
         let (name, word) = (name.escape_debug(), word.escape_debug());
         format!("column `{name}`: `{word}` is no known unit, so {unit} a guess; {option} settles it{such_as}")
     });
-    let mut remarks: Vec<String> = remarks.collect();
-    if let Some((at, name)) = passed_over.and_then(|at| Some((at, *names.get(at)?))) {
-        let mut with_time = spec.clone();
-        let unit = heading::time_unit_of(name);
-        with_time.columns.get_mut(at).into_iter().for_each(|column| *column = Column::Time(unit.map(Clock::Unit)));
-        remarks.push(format!(
-            "no column is taken for times, though `{}` has some; --columns {with_time} takes it for them",
-            excerpt(name)
-        ));
-    }
+    let remarks: Vec<String> = remarks.collect();
     let flag = columns_flag(&spec, &names);
-    Ok(Settled { spec, time_guessed, remarks, flag, keys })
+    let names = names.into_iter().map(<[u8]>::to_vec).collect();
+    Ok(Settled { spec, names, time_guessed, remarks, flag, keys })
 }
 
 /// The names in a heading, or in a line that names each value.
@@ -252,10 +245,12 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
         let keys = lines_of(text, given.skip_lines).next().and_then(|line| Keys::of(line, separator));
         let keys = keys.filter(|keys| keys.names.len() == given.columns.len());
         let spec = ColumnSpec { separator: Some(separator), ..given };
-        Settled { spec, time_guessed: false, remarks: Vec::new(), flag: None, keys }
+        Settled { spec, names: Vec::new(), time_guessed: false, remarks: Vec::new(), flag: None, keys }
     };
     settled.days_apart(text);
     settled.take(&Sample::of(text, &settled), headed);
+    let passed_over = passed::remarks(&settled, text);
+    settled.remarks.extend(passed_over);
     let sample = Sample::of(text, &settled);
     match sample.words.first() {
         Some((line, _)) => {
@@ -280,6 +275,8 @@ impl Settled {
         let Some(cells) = lines.map(|line| cells(line, separator, self.keys.as_ref())).find(is_two) else { return };
         if columns.get(at + 1) == Some(&Column::Other) && cells.len() <= columns.len() {
             columns.remove(at + 1);
+        } else if !self.names.is_empty() {
+            self.names.insert(at, Vec::new());
         }
         columns.insert(at, Column::Day);
     }
@@ -317,7 +314,7 @@ impl Settled {
 }
 
 /// The unit in which a time of this century counts from 1970, or as Windows does.
-fn since_1970(time: &[u8]) -> Option<TimeUnit> {
+pub(super) fn since_1970(time: &[u8]) -> Option<TimeUnit> {
     let whole = time.split(|byte| matches!(byte, b'.' | b',')).next()?;
     let time: u64 = std::str::from_utf8(whole).ok()?.parse().ok()?;
     const SECONDS: std::ops::Range<u64> = 900_000_000..4_000_000_000;
@@ -333,7 +330,7 @@ fn since_1970(time: &[u8]) -> Option<TimeUnit> {
 }
 
 /// Lines behind those that are skipped, without blank ones, comments and the brackets of JSON.
-fn lines_of(text: &[u8], skip_lines: u64) -> impl Iterator<Item = &[u8]> {
+pub(super) fn lines_of(text: &[u8], skip_lines: u64) -> impl Iterator<Item = &[u8]> {
     let skip = usize::try_from(skip_lines).unwrap_or(usize::MAX);
     let lines = text.split(|&byte| byte == b'\n').skip(skip).map(<[u8]>::trim_ascii);
     lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !keyed::is_bracket(line))

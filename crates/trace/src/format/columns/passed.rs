@@ -1,0 +1,150 @@
+//! Columns that a heading's reading passes over, though their values look like what requests have: times, and events of
+//! which a request has several.
+
+use super::seen::{Seen, look};
+use super::settle::{Settled, lines_of, since_1970};
+use super::{Clock, Column, date, heading, keyed};
+use crate::error::excerpt;
+use crate::format::TimeUnit;
+
+/// So many records are looked at.
+const ROWS: usize = 200;
+
+/// So many records show that numbers grow.
+const TELLING_ROWS: usize = 4;
+
+/// Names of columns whose letters are events, as those of blktrace are.
+const EVENTS: &[&str] = &["event", "events", "ev", "phase", "stage", "action", "act", "type", "kind", "state"];
+/// Words for the begin of a request.
+const BEGINS: &[&str] = &[
+    "issue",
+    "issued",
+    "submit",
+    "submitted",
+    "start",
+    "started",
+    "begin",
+    "queue",
+    "queued",
+    "insert",
+    "enter",
+    "dispatch",
+    "dispatched",
+    "request",
+    "q",
+    "d",
+    "i",
+    "s",
+    "b",
+];
+/// And for its end.
+const ENDS: &[&str] = &[
+    "complete",
+    "completed",
+    "completion",
+    "done",
+    "end",
+    "ended",
+    "finish",
+    "finished",
+    "exit",
+    "return",
+    "response",
+    "c",
+    "e",
+];
+
+/// What a person should see of the columns that are passed over; nothing where a person names the columns.
+pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
+    let Settled { spec, names, keys, .. } = settled;
+    let separator = spec.separator.unwrap_or(b',');
+    let begins_with_digit = |cell: &&[u8]| cell.first().is_some_and(u8::is_ascii_digit);
+    let address = spec.columns.iter().position(|column| matches!(column, Column::Address(_))).unwrap_or(0);
+    let rows: Vec<Vec<&[u8]>> = lines_of(text, spec.skip_lines)
+        .map(|line| keyed::cells(line, separator, keys.as_ref()))
+        .filter(|cells| cells.len() >= names.len() && cells.get(address).is_some_and(begins_with_digit))
+        .take(ROWS)
+        .collect();
+    let passed_over: Vec<Passed<'_>> = names
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| spec.columns.get(*at) == Some(&Column::Other))
+        .map(|(at, name)| {
+            let cells: Vec<&[u8]> = rows.iter().filter_map(|row| row.get(at).copied()).collect();
+            Passed { at, name, seen: look(cells.iter().copied(), separator), cells }
+        })
+        .collect();
+    times(settled, &passed_over).into_iter().chain(passed_over.iter().filter_map(Passed::events)).collect()
+}
+
+/// A column that is passed over.
+struct Passed<'a> {
+    at: usize,
+    name: &'a [u8],
+    cells: Vec<&'a [u8]>,
+    seen: Seen<'a>,
+}
+
+/// Where no column is taken for times, the one that has some: by its name, else by its values.
+fn times(settled: &Settled, passed_over: &[Passed<'_>]) -> Option<String> {
+    if settled.spec.time().is_some() {
+        return None;
+    }
+    let all = heading::named_all(settled.names.iter().map(Vec::as_slice));
+    let by_name = heading::time_passed_over(&all);
+    let by_name = passed_over.iter().find(|column| Some(column.at) == by_name);
+    let found = by_name.or_else(|| passed_over.iter().find(|column| column.is_dates()));
+    let column = found.or_else(|| passed_over.iter().find(|column| column.grows()))?;
+    let mut with_time = settled.spec.clone();
+    with_time.columns.get_mut(column.at).into_iter().for_each(|slot| *slot = Column::Time(column.clock()));
+    let unread = column.seen.unread.and_then(date::unread).map_or(String::new(), |unread| format!("; {unread}"));
+    Some(format!(
+        "no column is taken for times, though `{}` has some; --columns {with_time} takes it for them{unread}",
+        excerpt(column.name)
+    ))
+}
+
+impl Passed<'_> {
+    fn is_dates(&self) -> bool {
+        let Seen { dates, days, clocks, unread, .. } = self.seen;
+        (dates - days + clocks) * 2 > self.cells.len() || unread.is_some()
+    }
+
+    /// Whether values grow as times do. What grows by one is the number of the record.
+    fn grows(&self) -> bool {
+        let Seen { numbers, ascending, jumps, ref different, .. } = self.seen;
+        numbers == self.cells.len() && numbers >= TELLING_ROWS && ascending && jumps > 0 && different.len() > 2
+    }
+
+    fn clock(&self) -> Option<Clock> {
+        let unit = || -> Option<TimeUnit> { since_1970(self.cells.first()?) };
+        let is_date = self.cells.first().is_some_and(|cell| date::looks_like(cell) || date::is_clock(cell));
+        if is_date { Some(Clock::Date) } else { heading::time_unit_of(self.name).or_else(unit).map(Clock::Unit) }
+    }
+
+    /// That a request has a record of its begin and one of its end.
+    fn events(&self) -> Option<String> {
+        let lettered = heading::has_word(self.name, EVENTS);
+        let is = |words: &[&str], cell: &[u8]| {
+            (lettered || cell.len() > 1) && words.iter().any(|word| cell.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        let count = |words: &[&str]| self.cells.iter().filter(|cell| is(words, cell)).count();
+        let (begins, ends, all) = (count(BEGINS), count(ENDS), self.cells.len());
+        if begins * 4 < all || ends * 4 < all || (begins + ends) * 10 < all * 9 || ends == 0 {
+            return None;
+        }
+        let kept = self.cells.iter().find(|cell| is(BEGINS, cell))?;
+        let mut others: Vec<String> = Vec::new();
+        for cell in self.cells.iter().filter(|cell| *cell != kept && (is(BEGINS, cell) || is(ENDS, cell))) {
+            let word = String::from_utf8_lossy(cell).into_owned();
+            if !others.contains(&word) {
+                others.push(word);
+            }
+        }
+        let (name, kept, others) = (excerpt(self.name), excerpt(kept), others.join("|"));
+        Some(format!(
+            "column `{name}` has {kept} and {others}, so that a request may have several records, each of which counts; \
+             `grep -vwE '{others}'` leaves out all but one"
+        ))
+    }
+}
