@@ -2,7 +2,7 @@
 //! goes back. Each says what it doubts, and which option would settle it.
 
 use crate::format::Format;
-use crate::format::columns::ColumnSpec;
+use crate::format::columns::{ColumnSpec, settle::since_1970};
 use crate::noted::{Clock, Note, Noted, OfFile, Signs, UnitsNamed};
 use crate::report::{ColumnsRead, FileRead};
 use crate::skipped::SkipReason;
@@ -143,6 +143,11 @@ fn sizes(file: &FileRead, signs: &Signs, named: UnitsNamed) -> Option<String> {
         return None;
     }
     match file.format {
+        Format::Spc if signs.ranges >= SPACED_REQUESTS && signs.addresses_are_multiples_of(4096 * 512) => Some(
+            "each address is a multiple of 4096, so they may be bytes and not sectors: \
+             --columns device,offset,size,op,time"
+                .to_owned(),
+        ),
         // 512 sectors are 256 KiB, which few traces ask for alone.
         Format::DiskSim if signs.all_multiples_of(512 * 512) => Some(
             "each address and each size is a multiple of 512, so they may be bytes and not sectors: --format replayer"
@@ -241,6 +246,13 @@ fn times(file: &FileRead, clock: &Clock, signs: &Signs) -> Option<String> {
         return Some(format!(
             "{times} there are {gap} s between requests on average, which is long: --time-unit names another unit"
         ));
+    }
+    let tick_ns = file.time_unit.tick().ns;
+    if bare
+        && let Some(unit) = since_1970(clock.earliest_ns / tick_ns).filter(|unit| *unit != file.time_unit)
+        && duration_ns < clock.earliest_ns / 4
+    {
+        return Some(format!("{times} the trace begins soon after 1970, so they may be in {unit}: --time-unit {unit}"));
     }
     // Collections of these last as long as they do.
     let long = duration_ns > LONG_NS && !matches!(file.format, Format::Msr | Format::Alibaba);

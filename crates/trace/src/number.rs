@@ -148,7 +148,7 @@ pub(crate) fn device(text: &[u8], what: &str) -> Result<u32, Flaw> {
 /// One unit of a time column: whole nanoseconds, or a part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tick {
-    ns: u64,
+    pub(crate) ns: u64,
     /// How many units make `ns` nanoseconds.
     parts: u64,
 }

@@ -288,10 +288,17 @@ fn times_that_no_heading_names_are_said() {
             )]
         );
     }
-    assert!(warned("noted", &|n| format!("0{n}/13/2024 00:00:00"))[0].contains("; the date may be"));
+    assert!(warned("noted", &|n| format!("0{n}/13/2024 00:00:00"))[0].contains("; the date is month and day: 0"));
     for none in [&(|n: u64| n.to_string()) as &dyn Fn(u64) -> String, &|n| (n % 5).to_string(), &|_| "7".to_owned()] {
         assert_eq!(warned("noted", none), [""; 0]);
     }
+    for text in ["timestamp,nsec,op,offset,size\n7,0,W,0,512\n7,3,W,0,512\n", "sec=7 usec=0 op=W lba=0 len=512\n"] {
+        let more = text.replace("sec=7", "time=7")
+            + &text.lines().last().unwrap().replace("0 op", "9 op").replace("sec=7", "time=7");
+        let warnings = read(&more).1.warnings;
+        assert!(warnings[0].contains("sec` has parts of seconds, which are passed over"), "{warnings:?}");
+    }
+    assert_eq!(read("timestamp,nsec,op,offset,size\n7.1,0,W,0,512\n7.2,3,W,0,512\n").1.warnings, [""; 0]);
     let strict = OpenOptions { strict: true, ..OpenOptions::default() };
     let text = "noted,op,offset,size\n1.5,W,0,512\n2.5,W,0,512\n2.5,W,0,512\n9.5,W,0,512\n";
     assert!(
@@ -338,4 +345,68 @@ fn long_gaps_and_small_sizes_are_doubted() {
     assert!(small[0].contains("--columns time:us,op,lba:512,size:512 takes units of 512 B"), "{small:?}");
     assert_eq!(lines("time_us,op,lba,bytes", 7, 512), [""; 0]);
     assert!(!lines("time_us,op,lba,length", 7, 4096)[0].contains("sizes are"));
+}
+
+#[test]
+fn devices_have_many_names_and_may_be_in_two_columns() {
+    for name in ["nsid", "namespace", "vm_id", "hostname", "target", "major", "dev", "device_name"] {
+        let (_, report) = read(&format!("time_us,{name},op,offset,size\n1,a,W,0,512\n2,b,W,0,512\n3,a,R,0,512\n"));
+        assert_eq!((report.devices, report.warnings), (2, Vec::new()), "{name}");
+    }
+    for (names, columns) in [
+        ("host,lun", "time:us,device:name,device:name,op,offset,size"),
+        ("major,minor", "time:us,device:name,device:name,op,offset,size"),
+    ] {
+        let lines = "1,7,1,W,0,512\n2,7,2,W,0,512\n3,8,1,R,0,512\n4,8,2,R,0,512\n5,7,1,R,0,512\n";
+        let (requests, report) = read(&format!("time_us,{names},op,offset,size\n{lines}"));
+        assert_eq!((report.devices, report.warnings), (4, Vec::new()), "{names}");
+        assert_eq!(report.files[0].columns.as_ref().unwrap().columns, columns);
+        let options = OpenOptions { columns: Some(columns.parse().unwrap()), ..OpenOptions::default() };
+        assert_eq!(read_with(lines, &options).unwrap().0, requests);
+    }
+    // One within the other tells as much alone.
+    let nested = "time_us,host,lun,op,offset,size\n1,7,1,W,0,512\n2,7,2,W,0,512\n3,8,3,R,0,512\n";
+    assert_eq!(read(nested).1.files[0].columns.as_ref().unwrap().columns, "time:us,-,device,op,offset,size");
+    assert!("device,device,device,op,offset,size".parse::<ColumnSpec>().is_err());
+}
+
+#[test]
+fn advice_takes_what_is_plain() {
+    let taken = |heading: &str| error(&format!("{heading}\n1,W,512,512,512\n"));
+    assert!(taken("time_us,op,file_size,size,offset").contains("--columns time:us,op,-,size,offset takes `size`, `-`"));
+    assert!(taken("time_us,op,file_offset,disk_offset,size").contains("time:us,op,-,offset,size takes `disk_offset`"));
+    assert!(taken("time_us,op,offset,address,size").contains("time:us,op,offset,-,size takes the first, `-`"));
+    let flag = "time_us,read,offset,size\n0,0,0,512\n1,1,8192,512\n2,1,4096,512\n";
+    assert_eq!(
+        read_as_told(flag, "--columns time:us,op,offset,size --ops write=0,read=1 --skip-lines 1")[0].op,
+        Op::Write
+    );
+    for (date, said) in [
+        (
+            "03/15/2024",
+            "the date is month and day: 03/15/2024 12:00:00; `sed -E 's#([0-9]{2})[/]([0-9]{2})[/]([0-9]{4})#\\3-\\1-\\2#'`",
+        ),
+        (
+            "15/03/2024",
+            "the date is day and month: 15/03/2024 12:00:00; `sed -E 's#([0-9]{2})[/]([0-9]{2})[/]([0-9]{4})#\\3-\\2-\\1#'`",
+        ),
+    ] {
+        let said_of = error(&format!("time,op,offset,size\n{date} 12:00:00,W,0,512\n"));
+        assert!(said_of.contains(said), "{said_of}");
+    }
+}
+
+#[test]
+fn formats_by_shape_are_doubted_where_times_begin_in_1970() {
+    let lines = |time: &dyn Fn(u64) -> String| {
+        (0..20).map(|n| format!("0,W,{},4096,{}\n", n * 8192, time(n))).collect::<String>()
+    };
+    let said = |time: &dyn Fn(u64) -> String| read(&lines(time)).1.warnings;
+    let seconds = said(&|n| format!("{}.5", 1_709_647_180 + n));
+    assert_eq!(seconds, ["with times in us the trace begins soon after 1970, so they may be in s: --time-unit s"]);
+    assert!(said(&|n| (1_709_647_180_000 + n).to_string())[0].ends_with("--time-unit ms"));
+    assert_eq!(said(&|n| (1_709_647_180_000_000 + n * 7).to_string()), [""; 0]);
+    assert_eq!(said(&|n| (n * 700).to_string()), [""; 0]);
+    let spc = (0..20).map(|n| format!("0,{},4096,W,{n}.5\n", n * 7 % 20 * 4096)).collect::<String>();
+    assert!(read(&spc).1.warnings[0].ends_with("--columns device,offset,size,op,time"));
 }

@@ -69,11 +69,20 @@ pub(super) fn unread(text: &[u8]) -> Option<String> {
     }
     if let Some(mark) = between(2).filter(|mark| slashed && between(5) == Some(*mark)) {
         let mark = char::from(mark);
-        return Some(format!(
-            "the date may be day and month or month and day: {}; `sed -E 's#([0-9]{{2}})[{mark}]([0-9]{{2}})[{mark}]\
-             ([0-9]{{4}})#\\3-\\2-\\1#'` makes 2024-03-09 of a day, a month and a year, which is read",
-            excerpt(text)
-        ));
+        let sed = |day: u8, month: u8| {
+            format!("`sed -E 's#([0-9]{{2}})[{mark}]([0-9]{{2}})[{mark}]([0-9]{{4}})#\\3-\\{month}-\\{day}#'`")
+        };
+        let (text, over_12) = (excerpt(text), |at: usize| text.get(at..at + 2).is_some_and(|number| number > b"12"));
+        return Some(match (over_12(0), over_12(3)) {
+            (false, true) => format!("the date is month and day: {text}; {} makes 2024-03-09 of it", sed(2, 1)),
+            (true, false) => format!("the date is day and month: {text}; {} makes 2024-03-09 of it", sed(1, 2)),
+            _ => format!(
+                "the date may be day and month or month and day: {text}; {} makes 2024-03-09 of a day, a month and a \
+                 year, which is read, and {} of a month, a day and a year",
+                sed(1, 2),
+                sed(2, 1)
+            ),
+        });
     }
     let is_word = text.first().is_some_and(u8::is_ascii_alphabetic) && text.len() > 3;
     let begins = !is_word || text.iter().any(u8::is_ascii_digit);

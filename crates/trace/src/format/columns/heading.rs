@@ -73,6 +73,24 @@ const SIZES_BY_UNIT: &[&str] = &["sectors", "blocks", "pages", "bytes", "kb", "k
 const ADDRESSES_BY_UNIT: &[&str] = &["sector", "block", "page"];
 const DEVICES: &[&str] =
     &["device", "deviceid", "dev", "disk", "disknumber", "diskid", "drive", "lun", "volume", "volumeid", "vol", "asu"];
+/// Devices, or what has devices of its own.
+const LIKELY_DEVICES: &[&str] = &[
+    "nsid",
+    "namespace",
+    "devname",
+    "vm",
+    "vmid",
+    "vdisk",
+    "vdev",
+    "target",
+    "ssd",
+    "hdd",
+    "host",
+    "hostname",
+    "server",
+    "major",
+    "minor",
+];
 /// When a request begins, where a unit of times follows.
 const BEGINS: &[&str] = &[
     "start",
@@ -117,6 +135,8 @@ enum Hint {
     TimeByUnit,
     /// A time where no other column is one.
     LikelyTime,
+    /// A device where no other column is one, or beside one.
+    LikelyDevice,
     /// A time that is not the request's begin, with its unit.
     LaterTime,
     /// `start` alone: an address, or the time of one where something else is the address.
@@ -154,10 +174,18 @@ pub(super) fn named_all<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<Named>
             _ => Column::Other,
         };
     }
-    // Of devices within devices the first is the one.
-    let devices = all.iter_mut().filter(|named| matches!(named.column, Column::Device { .. }));
-    devices.skip(1).for_each(|named| named.column = Column::Other);
+    // Of devices within devices the first is the one, unless values say otherwise.
+    let is_device = |named: &Named| matches!(named.column, Column::Device { .. });
+    let sure = all.iter().position(|named| is_device(named) && named.hint != Hint::LikelyDevice);
+    let device = sure.or_else(|| all.iter().position(is_device));
+    let others = all.iter_mut().enumerate().filter(|(at, named)| Some(*at) != device && is_device(named));
+    others.for_each(|(_, named)| named.column = Column::Other);
     all
+}
+
+/// Whether a name is that of a device, also beside others.
+pub(super) fn is_device(name: &[u8]) -> bool {
+    matches!(named(name).column, Column::Device { .. })
 }
 
 /// The first name of a time, where no column is taken for one; and where that column is.
@@ -216,6 +244,8 @@ fn named(name: &[u8]) -> Named {
         other(Column::Day)
     } else if has(LIKELY_TIMES) && words.iter().all(|word| is_likely_time(word)) {
         Named { hint: Hint::LikelyTime, ..other(Column::Time(time_unit().map(Clock::Unit))) }
+    } else if has(LIKELY_DEVICES) && words.iter().all(|word| is_likely_device(word)) {
+        Named { hint: Hint::LikelyDevice, ..other(Column::Device { names: false }) }
     } else if ends_in_unit {
         Named { hint: Hint::TimeByUnit, ..other(Column::Time(time_unit().map(Clock::Unit))) }
     } else {
@@ -226,6 +256,11 @@ fn named(name: &[u8]) -> Named {
 /// Whether a word of a likely time changes nothing of that.
 fn is_likely_time(word: &str) -> bool {
     LIKELY_TIMES.contains(&word) || NEUTRAL.contains(&word) || time_unit(word).is_some() || word == "date"
+}
+
+/// Whether a word of a likely device changes nothing of that.
+fn is_likely_device(word: &str) -> bool {
+    LIKELY_DEVICES.contains(&word) || NEUTRAL.contains(&word) || word == "name"
 }
 
 /// Whether a name asks whether the request is of one kind: `is_read`, `isWrite`, `write_flag`.
@@ -264,6 +299,32 @@ pub(super) fn flagged(name: &[u8]) -> Option<Op> {
         true => Some(Op::Write),
         false => None,
     }
+}
+
+/// The same where values are a yes or a no, as those of `read` may be.
+pub(super) fn flagged_by_values(name: &[u8]) -> Option<Op> {
+    flagged(name).or_else(|| match words_of(name).as_slice() {
+        [one] if one == "read" => Some(Op::Read),
+        [one] if one == "write" => Some(Op::Write),
+        _ => None,
+    })
+}
+
+/// How little a name says that it is the request's own: that of a file less than a plain one.
+pub(super) fn rank(name: &[u8]) -> (bool, bool) {
+    let words = words_of(name);
+    let is_plain = |word: &str| {
+        let nouns = [TIMES, SIZES, ADDRESSES, SIZES_BY_UNIT, ADDRESSES_BY_UNIT, BEGINS, NEUTRAL];
+        nouns.iter().any(|nouns| nouns.contains(&word)) || time_unit(word).is_some() || size_unit(word).is_some()
+    };
+    (words.iter().any(|word| word == "file"), !words.iter().all(|word| is_plain(word)))
+}
+
+/// The unit of a name that may be that of a part of a second, as `nsec` and `tv_usec` are.
+pub(super) fn part_of_second(name: &[u8]) -> Option<TimeUnit> {
+    let words = words_of(name);
+    let is_part = |word: &String| time_unit(word).is_some() || TIMES.contains(&word.as_str()) || word == "tv";
+    time_unit_of(name).filter(|unit| *unit != TimeUnit::S && words.iter().all(is_part))
 }
 
 /// The unit that the words name, the most definite first; else `absent`, as a guess.

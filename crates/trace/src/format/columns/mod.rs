@@ -72,7 +72,7 @@ pub(crate) enum Column {
 /// | --- | --- | --- |
 /// | time | `time` | `s`, `ms`, `us`, `100ns`, `ns`, `ps`, `date`; seconds, or dates, when absent |
 /// | day, where the time is one of day | `date` | |
-/// | device | `device` | numbers, or names that are numbered as they appear; `name` where numbers are names, too |
+/// | device, in one or two columns | `device` | numbers, or names that are numbered as they appear; `name` where numbers are names, too |
 /// | what is asked | `op` | |
 /// | first byte | `offset`, `lba` | bytes, `page`, `4KiB`, …; bytes of `offset` and 512 of `lba` when absent |
 /// | length | `size` | the same; bytes when absent |
@@ -200,7 +200,7 @@ impl ColumnSpec {
             if found < least {
                 return Err(format!("no column is {name}, one would be right"));
             }
-            if found > 1 {
+            if found > 1 + usize::from(name == "device") {
                 return Err(format!("{found} columns are {name}, one at the most would be right"));
             }
         }

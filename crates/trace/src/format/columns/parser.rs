@@ -34,6 +34,8 @@ struct Cells<'a> {
     day: &'a [u8],
     time: &'a [u8],
     device: Option<&'a [u8]>,
+    /// The column that tells devices apart together with the other.
+    device_within: Option<&'a [u8]>,
     op: &'a [u8],
     address: (&'a [u8], u64),
     size: (&'a [u8], u64),
@@ -48,6 +50,7 @@ impl<'a> Cells<'a> {
             match columns.get(found.count) {
                 Some(Column::Day) => found.day = unquoted(cell),
                 Some(Column::Time(_)) => found.time = unquoted(cell),
+                Some(Column::Device { .. }) if found.device.is_some() => found.device_within = Some(unquoted(cell)),
                 Some(Column::Device { .. }) => found.device = Some(unquoted(cell)),
                 Some(Column::Op) => found.op = unquoted(cell),
                 Some(Column::Address(unit)) => found.address = (unquoted(cell), unit.bytes),
@@ -97,7 +100,10 @@ impl AnyColumns {
             Some(op) => op,
             None => return Err(Flaw::Value(ops::without_meaning(&[cells.op], None))),
         };
-        let device = cells.device.map_or(Ok(0), |device| self.device(device))?;
+        let device = match (cells.device, cells.device_within) {
+            (Some(device), Some(within)) => self.devices.device(&[device, within].join(&b'\n'), "devices")?,
+            (device, _) => device.map_or(Ok(0), |device| self.device(device))?,
+        };
         Ok(match (op, address, size) {
             (None, ..) => Item::Skip(SkipReason::OtherCommand),
             (Some(Op::Flush), ..) => Item::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1)),

@@ -1,8 +1,10 @@
-//! Columns that a heading's reading passes over, though their values look like what requests have: times, and events of
-//! which a request has several.
+//! Columns that a heading's reading passes over, though their values look like what requests have: times, further
+//! devices, and events of which a request has several.
+
+use std::collections::BTreeSet;
 
 use super::seen::{Seen, look};
-use super::settle::{Settled, lines_of, since_1970};
+use super::settle::{Settled, lines_of, unit_since_1970};
 use super::{Clock, Column, date, heading, keyed};
 use crate::error::excerpt;
 use crate::format::TimeUnit;
@@ -54,17 +56,43 @@ const ENDS: &[&str] = &[
     "e",
 ];
 
-/// What a person should see of the columns that are passed over; nothing where a person names the columns.
-pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
+/// Takes another column for devices where the one that is taken leaves different ones alike, as `lun` does beside `host`.
+pub(super) fn devices_apart(settled: &mut Settled, text: &[u8]) {
+    let Settled { spec, names, .. } = &*settled;
+    let Some(taken) = spec.columns.iter().position(|column| matches!(column, Column::Device { .. })) else { return };
+    let rows = rows(settled, text);
+    let of = |at: usize| rows.iter().map(move |row| row.get(at).copied());
+    let devices: BTreeSet<_> = of(taken).collect();
+    let tells = |other: &usize| {
+        let is_other = spec.columns.get(*other) == Some(&Column::Other);
+        let pairs = || of(taken).zip(of(*other)).collect::<BTreeSet<_>>();
+        is_other && names.get(*other).is_some_and(|name| heading::is_device(name)) && pairs().len() > devices.len()
+    };
+    let Some(other) = (0..names.len()).find(tells) else { return };
+    for at in [taken, other] {
+        let column = settled.spec.columns.get_mut(at);
+        column.into_iter().for_each(|column| *column = Column::Device { names: true });
+    }
+}
+
+/// The first records, whose addresses are numbers.
+fn rows<'a>(settled: &Settled, text: &'a [u8]) -> Vec<Vec<&'a [u8]>> {
     let Settled { spec, names, keys, .. } = settled;
     let separator = spec.separator.unwrap_or(b',');
     let begins_with_digit = |cell: &&[u8]| cell.first().is_some_and(u8::is_ascii_digit);
     let address = spec.columns.iter().position(|column| matches!(column, Column::Address(_))).unwrap_or(0);
-    let rows: Vec<Vec<&[u8]>> = lines_of(text, spec.skip_lines)
+    lines_of(text, spec.skip_lines)
         .map(|line| keyed::cells(line, separator, keys.as_ref()))
         .filter(|cells| cells.len() >= names.len() && cells.get(address).is_some_and(begins_with_digit))
         .take(ROWS)
-        .collect();
+        .collect()
+}
+
+/// What a person should see of the columns that are passed over; nothing where a person names the columns.
+pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
+    let Settled { spec, names, .. } = settled;
+    let separator = spec.separator.unwrap_or(b',');
+    let rows = rows(settled, text);
     let passed_over: Vec<Passed<'_>> = names
         .iter()
         .enumerate()
@@ -74,7 +102,12 @@ pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
             Passed { at, name, seen: look(cells.iter().copied(), separator), cells }
         })
         .collect();
-    times(settled, &passed_over).into_iter().chain(passed_over.iter().filter_map(Passed::events)).collect()
+    let time = spec.columns.iter().position(|column| matches!(column, Column::Time(_)));
+    let of_time = rows.first().zip(time).and_then(|(row, time)| row.get(time));
+    let in_seconds = of_time.is_some_and(|time| !time.contains(&b'.'));
+    let parts = passed_over.iter().filter(|_| in_seconds).filter_map(Passed::parts_of_seconds);
+    let events = passed_over.iter().filter_map(Passed::events);
+    times(settled, &passed_over).into_iter().chain(parts).chain(events).collect()
 }
 
 /// A column that is passed over.
@@ -117,9 +150,24 @@ impl Passed<'_> {
     }
 
     fn clock(&self) -> Option<Clock> {
-        let unit = || -> Option<TimeUnit> { since_1970(self.cells.first()?) };
+        let unit = || -> Option<TimeUnit> { unit_since_1970(self.cells.first()?) };
         let is_date = self.cells.first().is_some_and(|cell| date::looks_like(cell) || date::is_clock(cell));
         if is_date { Some(Clock::Date) } else { heading::time_unit_of(self.name).or_else(unit).map(Clock::Unit) }
+    }
+
+    /// That times have a part in a column of its own.
+    fn parts_of_seconds(&self) -> Option<String> {
+        let unit = heading::part_of_second(self.name)?;
+        let in_a_second = 1e9 / unit.tick().ns as f64;
+        let Seen { numbers, fractions, largest, ref different, .. } = self.seen;
+        let are_parts = numbers == self.cells.len() && fractions == 0 && different.len() > 1 && largest < in_a_second;
+        are_parts.then(|| {
+            format!(
+                "column `{}` has parts of seconds, which are passed over; one column of times with both is read, such as \
+                 23.005",
+                excerpt(self.name)
+            )
+        })
     }
 
     /// That a request has a record of its begin and one of its end.

@@ -112,7 +112,7 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
         ));
     }
     let mut columns: Vec<Column> = all.iter().map(|named| named.column).collect();
-    let mut twice = Vec::new();
+    let (mut twice, mut others) = (Vec::new(), Vec::new());
     for (kind, is) in kinds {
         let found: Vec<usize> = (0..columns.len()).filter(|&at| columns.get(at).is_some_and(is)).collect();
         if found.len() > 1 {
@@ -120,18 +120,20 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
             let shown: Vec<String> = shown.map(|name| format!("`{}`", excerpt(name))).collect();
             twice.push(format!("{} {kind}: {}", found.len(), shown.join(", ")));
         }
-        for &at in found.iter().skip(1) {
+        let taken = found.iter().copied().min_by_key(|&at| names.get(at).map(|name| heading::rank(name)));
+        if taken.as_ref() != found.first() {
+            others.extend(taken.and_then(|at| names.get(at)).map(|name| format!("`{}`", excerpt(name))));
+        }
+        for &at in found.iter().filter(|&&at| Some(at) != taken) {
             columns.get_mut(at).into_iter().for_each(|column| *column = Column::Other);
         }
     }
     let spec = ColumnSpec { columns, separator: Some(separator), skip_lines: 0, ops: Vec::new() };
     let is_request = !twice.is_empty() && spec.check().is_ok();
-    let of_each = if twice.len() > 1 { " of each" } else { "" };
+    let of_each = if twice.len() > 1 { "the first of each" } else { "the first" };
+    let takes = if others.is_empty() { of_each.to_owned() } else { others.join(", ") };
     is_request.then(|| {
-        format!(
-            "the heading names {}; --columns {spec} takes the first{of_each}, `-` passes a column over",
-            twice.join(" and ")
-        )
+        format!("the heading names {}; --columns {spec} takes {takes}, `-` passes a column over", twice.join(" and "))
     })
 }
 
@@ -248,6 +250,9 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
         Settled { spec, names: Vec::new(), time_guessed: false, remarks: Vec::new(), flag: None, keys }
     };
     settled.days_apart(text);
+    if headed {
+        passed::devices_apart(&mut settled, text);
+    }
     settled.take(&Sample::of(text, &settled), headed);
     let passed_over = passed::remarks(&settled, text);
     settled.remarks.extend(passed_over);
@@ -295,7 +300,7 @@ impl Settled {
                 Column::Time(clock @ None) if headed => {
                     let own = sample.first_time.and_then(units::time_with_unit).map(|(_, unit)| unit);
                     self.time_guessed &= own.is_none();
-                    *clock = own.or_else(|| sample.first_time.and_then(since_1970)).map(Clock::Unit);
+                    *clock = own.or_else(|| sample.first_time.and_then(unit_since_1970)).map(Clock::Unit);
                 }
                 Column::Day if headed && !is_day => {
                     let day = sample.first_day.unwrap_or_default();
@@ -314,9 +319,12 @@ impl Settled {
 }
 
 /// The unit in which a time of this century counts from 1970, or as Windows does.
-pub(super) fn since_1970(time: &[u8]) -> Option<TimeUnit> {
+pub(super) fn unit_since_1970(time: &[u8]) -> Option<TimeUnit> {
     let whole = time.split(|byte| matches!(byte, b'.' | b',')).next()?;
-    let time: u64 = std::str::from_utf8(whole).ok()?.parse().ok()?;
+    since_1970(std::str::from_utf8(whole).ok()?.parse().ok()?)
+}
+
+pub(crate) fn since_1970(time: u64) -> Option<TimeUnit> {
     const SECONDS: std::ops::Range<u64> = 900_000_000..4_000_000_000;
     let counts = |a_second: u64| SECONDS.contains(&(time / a_second));
     match time {

@@ -62,7 +62,7 @@ pub(crate) fn options(text: &[u8]) -> Option<Fit> {
     spec.check().ok()?;
     let at = spec.columns.iter().position(|column| *column == Column::Op)?;
     let mut fit = Fit { options: format!("--columns {spec}"), caveat: String::new() };
-    let flag = names.get(at).and_then(|name| heading::flagged(name));
+    let flag = names.get(at).and_then(|name| heading::flagged_by_values(name));
     let words: Vec<&[u8]> = records.iter().filter_map(|row| row.get(at).copied()).collect();
     let (ops, caveat) = operations(words, flag)?;
     fit.options += &ops;
