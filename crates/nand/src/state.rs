@@ -68,7 +68,7 @@ pub trait Load: Sized {
     /// What was saved.
     ///
     /// # Errors
-    /// As those of [`Preserve::restore`].
+    /// As those of [`Preserve::take_state`].
     fn load(from: &mut dyn StateIn) -> Result<Self>;
 }
 
