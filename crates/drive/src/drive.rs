@@ -142,7 +142,7 @@ impl Drive {
     }
 
     /// Writes its state. `ended`: its requests came to an end.
-    pub(crate) fn save(&self, mut saver: Saver, ended: bool) -> Result<(), RunError> {
+    pub(crate) fn save(&mut self, mut saver: Saver, ended: bool) -> Result<(), RunError> {
         saver.put(|to| {
             ended.put_state(to)?;
             self.counts.requests.put_state(to)?;
@@ -151,7 +151,7 @@ impl Drive {
             self.host.put_state(to)?;
             self.idle.put_state(to)?;
             self.nand.put_state(to)?;
-            self.ftl.put_state(to)
+            self.ftl.state()?.put_state(to)
         })?;
         saver.finish()
     }
@@ -170,7 +170,7 @@ impl Drive {
             self.host.take_state(from)?;
             self.idle.take_state(from)?;
             self.nand.take_state(from)?;
-            self.ftl.take_state(from)
+            self.ftl.state()?.take_state(from)
         })?;
         Ok(ended)
     }

@@ -23,6 +23,7 @@ mod result;
 mod run;
 #[cfg(feature = "zstd")]
 mod saved;
+mod saving;
 mod session;
 mod told;
 #[cfg(not(feature = "zstd"))]
@@ -37,7 +38,7 @@ pub use footprint::{TightDrive, check_holds_trace, tight_drive};
 pub use measure::{WritePart, write_part};
 pub use result::*;
 pub use run::{Progress, Reporter, run, run_saving};
-pub use saved::Saving;
+pub use saving::Saving;
 pub use session::{NOWHERE, PageState, Session};
 #[cfg(not(feature = "zstd"))]
 use unsaved as saved;

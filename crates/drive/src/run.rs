@@ -10,7 +10,8 @@ use crate::machine::{peak_rss_bytes, thread_cpu_seconds};
 use crate::measure::{Mark, Measurement};
 use crate::requests::{ARRIVAL_MAX_NS, fill_requests, open_trace, workload_targets};
 use crate::result::{Machine, RecoveryResult, RecoveryStepResult, RunResult};
-use crate::saved::{Saved, Saver, Saving};
+use crate::saved::{Saved, Saver};
+use crate::saving::Saving;
 use phelsuma_trace::{DropReason, PageSource, Source, Workload};
 use std::time::{Duration, Instant};
 

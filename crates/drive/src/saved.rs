@@ -14,6 +14,7 @@
 //! configuration with the name of what differs. A file is read twice. The first time shows that it is whole.
 
 use crate::config::{Arrival, Input, RunConfig, RunError};
+use crate::saving::Saving;
 use phelsuma_nand::Geometry;
 use phelsuma_nand::state::{Load, Preserve, StateError, StateIn, StateOut};
 use std::fs::File;
@@ -30,17 +31,6 @@ const LEVEL: i32 = 1;
 const WINDOW_LOG_MAX: u32 = 27;
 /// Of a text in the head, in bytes.
 const TEXT_MAX: usize = 1 << 16;
-
-/// What becomes of the drive between its warm-up and what is measured.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Saving<'a> {
-    /// The code of the simulation, by any name that other code does not have.
-    pub build: &'a str,
-    /// The drive is taken from this file, in place of fill and warm-up.
-    pub from: Option<&'a Path>,
-    /// The drive is saved to this file.
-    pub to: Option<&'a Path>,
-}
 
 impl Saving<'_> {
     /// Refuses a run whose drive cannot be saved.

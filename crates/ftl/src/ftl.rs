@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
 #[cfg(feature = "std")]
-use phelsuma_nand::state::{StateError, StateIn, StateOut};
+use phelsuma_nand::state::StateError;
 use phelsuma_nand::{Block, Content, LogicalPage, Nand, Purpose, Time};
 
 /// The data of a write.
@@ -293,24 +293,13 @@ pub trait Ftl<N: Nand>: Send {
         false
     }
 
-    /// Writes its state, for the same FTL of the same build in another process. Where there is an error, it cannot be
-    /// saved.
+    /// Its state, to be saved and taken back: by the same FTL of the same build in another process, just formatted in the
+    /// same configuration. The flash is saved and taken back with it.
     ///
     /// # Errors
-    /// [`StateError`]; that of an FTL that has not stated how is [`StateError::Unsaved`].
+    /// [`StateError::Unsaved`], where it has not stated how, or cannot be saved now.
     #[cfg(feature = "std")]
-    fn put_state(&self, to: &mut dyn StateOut) -> Result<(), StateError> {
-        let _ = to;
-        Err(StateError::Unsaved("this FTL"))
-    }
-
-    /// Becomes, just formatted in the same configuration, the one that was saved. The flash does too.
-    ///
-    /// # Errors
-    /// As [`Ftl::put_state`]. Then it can be used no more.
-    #[cfg(feature = "std")]
-    fn take_state(&mut self, from: &mut dyn StateIn) -> Result<(), StateError> {
-        let _ = from;
+    fn state(&mut self) -> Result<&mut dyn Preserve, StateError> {
         Err(StateError::Unsaved("this FTL"))
     }
 

@@ -184,19 +184,11 @@ impl<N: Nand> Ftl<N> for Mending {
     }
 
     #[cfg(feature = "std")]
-    fn put_state(&self, to: &mut dyn phelsuma_nand::state::StateOut) -> Result<(), phelsuma_nand::state::StateError> {
+    fn state(&mut self) -> Result<&mut dyn phelsuma_nand::state::Preserve, phelsuma_nand::state::StateError> {
         if !self.carried.is_empty() {
             return Err(phelsuma_nand::state::StateError::Unsaved("a drive that has written its tree anew"));
         }
-        phelsuma_nand::state::Preserve::put_state(self, to)
-    }
-
-    #[cfg(feature = "std")]
-    fn take_state(
-        &mut self,
-        from: &mut dyn phelsuma_nand::state::StateIn,
-    ) -> Result<(), phelsuma_nand::state::StateError> {
-        phelsuma_nand::state::Preserve::take_state(self, from)
+        Ok(self)
     }
 
     fn ram(&self) -> RamLedger {

@@ -1,22 +1,7 @@
 //! Files whose heading or whose reader names the columns: what counts, in which units, and what is refused.
 
-use std::io::Cursor;
-
-use phelsuma_trace::{ColumnSpec, Format, InputReport, Op, OpenOptions, Request, TimeUnit, reader_from};
-
-fn read_with(text: &str, options: &OpenOptions) -> Result<(Vec<Request>, InputReport), String> {
-    let mut trace = reader_from(Cursor::new(text.to_owned()), "t", options).map_err(|error| error.to_string())?;
-    let requests: Result<Vec<Request>, _> = trace.by_ref().collect();
-    Ok((requests.map_err(|error| error.to_string())?, trace.report()))
-}
-
-fn read(text: &str) -> (Vec<Request>, InputReport) {
-    read_with(text, &OpenOptions::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
-}
-
-fn error(text: &str) -> String {
-    read_with(text, &OpenOptions::default()).unwrap_err()
-}
+use crate::samples::{error, read, read_with};
+use phelsuma_trace::{ColumnSpec, Format, Op, OpenOptions, Request, TimeUnit};
 
 fn spec(columns: &str) -> ColumnSpec {
     columns.parse().unwrap()

@@ -1,23 +1,10 @@
 //! What is doubted of a guess, and what is not.
 
-use std::io::Cursor;
-
-use crate::samples::{says, says_not};
-use phelsuma_trace::{Format, InputReport, OpenOptions, Request, SkipReason, TimeUnit, reader_from};
-
-fn read_with(text: &str, options: &OpenOptions) -> Result<(Vec<Request>, InputReport), String> {
-    let opened = reader_from(Cursor::new(text.as_bytes().to_vec()), "t", options);
-    let mut trace = opened.map_err(|error| error.to_string())?;
-    let requests: Result<Vec<Request>, _> = trace.by_ref().collect();
-    Ok((requests.map_err(|error| error.to_string())?, trace.report()))
-}
+use crate::samples::{error, read_with, says, says_not};
+use phelsuma_trace::{Format, InputReport, OpenOptions, SkipReason, TimeUnit};
 
 fn report(text: &str) -> InputReport {
     read_with(text, &OpenOptions::default()).unwrap().1
-}
-
-fn error(text: &str) -> String {
-    read_with(text, &OpenOptions::default()).unwrap_err()
 }
 
 #[test]

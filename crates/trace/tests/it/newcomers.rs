@@ -1,22 +1,7 @@
 //! Files of unknown columns, as people have them: read as they are, or by what their error says alone.
 
-use std::io::Cursor;
-
-use phelsuma_trace::{ColumnSpec, InputReport, Op, OpenOptions, Request, reader_from};
-
-fn read_with(text: &str, options: &OpenOptions) -> Result<(Vec<Request>, InputReport), String> {
-    let mut trace = reader_from(Cursor::new(text.to_owned()), "t", options).map_err(|error| error.to_string())?;
-    let requests: Result<Vec<Request>, _> = trace.by_ref().collect();
-    Ok((requests.map_err(|error| error.to_string())?, trace.report()))
-}
-
-fn read(text: &str) -> (Vec<Request>, InputReport) {
-    read_with(text, &OpenOptions::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
-}
-
-fn error(text: &str) -> String {
-    read_with(text, &OpenOptions::default()).unwrap_err()
-}
+use crate::samples::{error, read, read_with};
+use phelsuma_trace::{ColumnSpec, Op, OpenOptions, Request};
 
 /// What is read of a file with the options that its error has, which are these.
 fn read_as_told(text: &str, right: &str) -> Vec<Request> {

@@ -252,16 +252,8 @@ impl<N: Nand> Ftl<N> for FtlMm {
     }
 
     #[cfg(feature = "std")]
-    fn put_state(&self, to: &mut dyn phelsuma_nand::state::StateOut) -> Result<(), phelsuma_nand::state::StateError> {
-        phelsuma_nand::state::Preserve::put_state(self, to)
-    }
-
-    #[cfg(feature = "std")]
-    fn take_state(
-        &mut self,
-        from: &mut dyn phelsuma_nand::state::StateIn,
-    ) -> Result<(), phelsuma_nand::state::StateError> {
-        phelsuma_nand::state::Preserve::take_state(self, from)
+    fn state(&mut self) -> Result<&mut dyn phelsuma_nand::state::Preserve, phelsuma_nand::state::StateError> {
+        Ok(self)
     }
 
     fn ram(&self) -> RamLedger {

@@ -453,3 +453,18 @@ pub(crate) fn all() -> Vec<Sample> {
         ),
     ]
 }
+
+/// What is read of a file that holds this text: its requests, and what is said of it. Or the error.
+pub(crate) fn read_with(text: &str, options: &OpenOptions) -> Result<(Vec<Request>, InputReport), String> {
+    let mut trace = reader_from(Cursor::new(text.to_owned()), "t", options).map_err(|error| error.to_string())?;
+    let requests: Result<Vec<Request>, _> = trace.by_ref().collect();
+    Ok((requests.map_err(|error| error.to_string())?, trace.report()))
+}
+
+pub(crate) fn error(text: &str) -> String {
+    read_with(text, &OpenOptions::default()).unwrap_err()
+}
+
+pub(crate) fn read(text: &str) -> (Vec<Request>, InputReport) {
+    read_with(text, &OpenOptions::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
