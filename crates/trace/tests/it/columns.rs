@@ -342,7 +342,7 @@ fn names_that_end_in_a_unit_of_time_are_times() {
     assert_eq!(
         report.warnings,
         [
-            "t: no column is taken for times, though `done_us` has some; --columns time:us,op,offset,size takes it for them"
+            "t: no times were found: durations will be 0, though `done_us` looks like times; --columns time:us,op,offset,size reads them"
         ]
     );
     let two = error("stamp_us,other_us,op,offset,size_req,size_done\n1,2,W,0,4096,4096\n");

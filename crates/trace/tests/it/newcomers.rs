@@ -175,7 +175,11 @@ fn times_of_day_are_times_and_other_dates_are_said() {
     assert_eq!(shown(&read_as_told(lines, "--columns time:date,op,offset,size"))[..2], right);
     assert_eq!(shown(&read(&format!("time op offset size\n{lines}")).0)[..2], right);
     let half = "01:00:00 PM W 4096 4096\n01:00:01 PM R 1048576 512\n01:00:02 PM R 0 512\n";
-    assert!(error(half).contains("the time of day has AM or PM: PM; as 23:59:55 it is read"), "{}", error(half));
+    assert!(
+        error(half).contains("the time of day has AM or PM apart: PM; `sed -E 's/(:[0-9][0-9.,]*)[ \\t]+("),
+        "{}",
+        error(half)
+    );
     for (date, said) in [
         ("01/02/2024 12:00:00", "the date may be day and month or month and day: 01/02/2024 12:00:00; `sed -E "),
         ("Jan  1 12:00:00", "the date has its month in letters: Jan  1 12:00:00; as 2024-03-09 23:59:55"),
@@ -268,8 +272,8 @@ fn times_that_no_heading_names_are_said() {
         assert_eq!(
             said,
             [format!(
-                "t: no column is taken for times, though `noted` has some; --columns {columns},op,offset,size takes it \
-                 for them"
+                "t: no times were found: durations will be 0, though `noted` looks like times; --columns \
+                 {columns},op,offset,size reads them"
             )]
         );
     }
@@ -286,9 +290,7 @@ fn times_that_no_heading_names_are_said() {
     assert_eq!(read("timestamp,nsec,op,offset,size\n7.1,0,W,0,512\n7.2,3,W,0,512\n").1.warnings, [""; 0]);
     let strict = OpenOptions { strict: true, ..OpenOptions::default() };
     let text = "noted,op,offset,size\n1.5,W,0,512\n2.5,W,0,512\n2.5,W,0,512\n9.5,W,0,512\n";
-    assert!(
-        read_with(text, &strict).unwrap_err().contains("--strict takes no warning: t: no column is taken for times")
-    );
+    assert!(read_with(text, &strict).unwrap_err().contains("--strict takes no warning: t: no times were found"));
 }
 
 #[test]
@@ -369,11 +371,11 @@ fn advice_takes_what_is_plain() {
     for (date, said) in [
         (
             "03/15/2024",
-            "the date is month and day: 03/15/2024 12:00:00; `sed -E 's#([0-9]{2})[/]([0-9]{2})[/]([0-9]{4})#\\3-\\1-\\2#'`",
+            "the date is month and day: 03/15/2024 12:00:00; `sed -E 's#([0-9]{2})[/]([0-9]{2})[/]([0-9]{4})#\\3-\\1-\\2#g'`",
         ),
         (
             "15/03/2024",
-            "the date is day and month: 15/03/2024 12:00:00; `sed -E 's#([0-9]{2})[/]([0-9]{2})[/]([0-9]{4})#\\3-\\2-\\1#'`",
+            "the date is day and month: 15/03/2024 12:00:00; `sed -E 's#([0-9]{2})[/]([0-9]{2})[/]([0-9]{4})#\\3-\\2-\\1#g'`",
         ),
     ] {
         let said_of = error(&format!("time,op,offset,size\n{date} 12:00:00,W,0,512\n"));
@@ -394,4 +396,80 @@ fn formats_by_shape_are_doubted_where_times_begin_in_1970() {
     assert_eq!(said(&|n| (n * 700).to_string()), [""; 0]);
     let spc = (0..20).map(|n| format!("0,{},4096,W,{n}.5\n", n * 7 % 20 * 4096)).collect::<String>();
     assert!(read(&spc).1.warnings[0].ends_with("--columns device,offset,size,op,time"));
+}
+
+/// What `--columns` says of each line, without a heading.
+fn by(columns: &str) -> OpenOptions {
+    OpenOptions { columns: Some(columns.parse().unwrap()), ..OpenOptions::default() }
+}
+
+#[test]
+fn missing_times_are_said() {
+    let said = error("x W 65536 4096\nx R 8192 8192\nx R 4096 4096\n");
+    assert!(said.ends_with("; no times were found: durations will be 0"), "{said}");
+    let lines = "1700000001 W 4096 4096\n1700000002 R 8192 4096\n1700000004 R 65536 4096\n";
+    let warnings = read_with(lines, &by("-,op,offset,size")).unwrap().1.warnings;
+    assert_eq!(
+        warnings,
+        [
+            "t: no times were found: durations will be 0, though column 1 looks like times: `1700000001`; `time` there in \
+          --columns reads them"
+        ]
+    );
+    assert_eq!(read_with(lines, &by("time,op,offset,size")).unwrap().1.warnings, [""; 0]);
+    let plain = "x W 4096 4096\nx R 8192 4096\nx R 65536 4096\n";
+    assert_eq!(read_with(plain, &by("-,op,offset,size")).unwrap().1.warnings, [""; 0]);
+}
+
+#[test]
+fn loggers_write_words_before_values_with_names() {
+    let at = |text: &str| read(text).0.iter().map(|request| request.time_ns % 1_000_000_000_000).collect::<Vec<_>>();
+    for text in [
+        "2024-01-01 00:00:00.001 dev=sda op=W lba=8 len=4096\n2024-01-01 00:00:00.002 dev=sda op=R lba=2048 len=512\n",
+        "2024-01-01 00:00:00,001 INFO io: WRITE vol=1 offset=4096 size=4096\n\
+         2024-01-01 00:00:00,002 INFO io: READ vol=1 offset=1M size=512\n",
+        "2024-01-01 00:00:00,000 INFO io: begins\n2024-01-01 00:00:00,001 INFO io: write vol=1 offset=4K size=4K\n\
+         2024-01-01 00:00:00,002 INFO io: read vol=1 offset=1M size=512\n",
+        "INFO [2024-01-01T00:00:00.001Z] op=W lba=8 len=4096\nINFO [2024-01-01T00:00:00.002Z] op=R lba=2048 len=512\n",
+        "[1704067200.001] 7 db op=W lba=8 len=4096\n[1704067200.002] 7 db op=R lba=2048 len=512\n",
+        "Jan ts=1704067200.001 op=W lba=8 len=4096\nJan ts=1704067200.002 op=R lba=2048 len=512\n",
+    ] {
+        let requests = read(text).0;
+        let of = |request: &Request| (request.op, request.offset_bytes, request.size_bytes);
+        assert_eq!(requests.iter().map(of).collect::<Vec<_>>(), TWO.map(|(_, op, at, size)| (op, at, size)), "{text}");
+        assert_eq!(at(text), [67_200_001_000_000, 67_200_002_000_000].map(|ns| ns % 1_000_000_000_000), "{text}");
+    }
+    // The same where a person names the columns.
+    let line = "2024-01-01 00:00:00,001 INFO io: hent vol=1 offset=4096 size=4096\n";
+    let columns = by("date,time:date,-,-,op,device,offset,size").columns.unwrap().with_ops("read=hent").unwrap();
+    let options = OpenOptions { columns: Some(columns), ..OpenOptions::default() };
+    assert_eq!(read_with(line, &options).unwrap().0[0].offset_bytes, 4096);
+    assert_eq!(read_with(&format!("starting, 3 volumes\n{line}"), &options).unwrap().0.len(), 1);
+}
+
+#[test]
+fn times_have_brackets_halves_of_days_and_months_by_name() {
+    let right = |at: u64| TWO.map(|(time, op, offset, size)| (at + time, op, offset, size));
+    let noon = 12 * 3_600_000_000;
+    for (one, two, at) in [
+        ("[0.001]", "[0.002]", 0),
+        ("[    0.001]", "[    0.002]", 0),
+        ("12:00:00.001PM", "12:00:00.0020000PM", noon),
+        ("[12:00:00.001]", "[12:00:00.002]", noon),
+        ("[01/Jan/1970:12:00:00.001]", "[01/Jan/1970:12:00:00.002]", noon),
+        ("010000.001", "010000.002", 3_600_000_000),
+    ] {
+        let text = format!("time op offset size\n{one} W 4096 4096\n{two} R 1048576 512\n");
+        let (requests, report) = read(&text);
+        assert_eq!((shown(&requests), report.warnings), (right(at).to_vec(), Vec::new()), "{text}");
+    }
+    let quoted =
+        "\"time\",\"op\",\"offset\",\"size\"\n\"1:00:00.0010000 PM\",W,4096,4096\n\"1:00:00.0020000 PM\",R,1M,512\n";
+    assert_eq!(shown(&read(quoted).0), right(13 * 3_600_000_000));
+    // Lines for people are no headings, and hexadecimal numbers no months.
+    let junk =
+        "Tracing blocks. Hit Ctrl-C to end.\n[0.001] op=W sector=4096 nr=4096\n[0.002] op=R sector=8192 nr=512\n";
+    assert!(error(junk).contains("; --columns time,op,"), "{}", error(junk));
+    let hex = "0.1 W 0x000dec8950 0x1000\n0.2 R 0x000dec9950 0x1000\n0.3 W 0x000dec1000 0x1000\n";
+    assert!(!error(hex).contains("month"), "{}", error(hex));
 }

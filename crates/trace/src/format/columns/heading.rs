@@ -188,6 +188,17 @@ pub(super) fn is_device(name: &[u8]) -> bool {
     matches!(named(name).column, Column::Device { .. })
 }
 
+/// Whether a name is that of the request's begin, also beside others.
+pub(super) fn is_time(name: &[u8]) -> bool {
+    let named = named(name);
+    matches!(named.column, Column::Time(_)) && named.hint == Hint::None
+}
+
+/// Whether a name is that of operations.
+pub(super) fn is_op(name: &[u8]) -> bool {
+    named(name).column == Column::Op
+}
+
 /// The first name of a time, where no column is taken for one; and where that column is.
 pub(super) fn time_passed_over(all: &[Named]) -> Option<usize> {
     let has_time = all.iter().any(|named| matches!(named.column, Column::Time(_)));

@@ -3,7 +3,7 @@
 //! The keys of the first such line are the names of the columns. Later lines may have them in another order, and lack
 //! some.
 
-use super::{date, split};
+use super::{date, heading, ops, split};
 use crate::input::way::{Step, Way};
 
 /// What may be between a key and its value, and how many keys of a line it takes. Colons are in much else.
@@ -40,14 +40,26 @@ impl Keys {
             keys.sort_unstable();
             keys.dedup();
             let right = count >= least && keys.len() == count;
-            // A time is often in front, without a key.
-            if let (Some(name), Some(time)) = (names.first_mut(), cells.first())
-                && name.is_empty()
-            {
-                *name = time_name(time).to_vec();
+            if right {
+                name_time(&mut names, &cells);
+                name_op(&mut names, &cells);
             }
             right.then_some(Keys { mark, names })
         })
+    }
+
+    /// Those of the first line that has some; loggers write other lines before it.
+    pub(super) fn of_first<'a>(mut lines: impl Iterator<Item = &'a [u8]>, separator: u8) -> Option<Self> {
+        lines.find_map(|line| Self::of(line, separator))
+    }
+
+    /// Whether a line has one of these keys.
+    pub(super) fn is_in(&self, line: &[u8], separator: u8) -> bool {
+        let cells = split(object(line), separator);
+        cells
+            .into_iter()
+            .filter_map(|cell| pair(cell, self.mark))
+            .any(|(key, _)| self.names.iter().any(|name| name == key))
     }
 
     /// The values of a line in the order of the keys, empty where there is none, and values of other keys behind. One
@@ -69,16 +81,37 @@ impl Keys {
     }
 }
 
-/// What a value in front of the keys would be called; nothing where it is no time.
-fn time_name(value: &[u8]) -> &'static [u8] {
-    let is_number = || std::str::from_utf8(value).is_ok_and(|text| text.contains('.') && text.parse::<f64>().is_ok());
-    if date::is_day(value) {
-        b"date"
-    } else if date::looks_like(value) || date::is_clock(value) || is_number() {
-        b"time"
-    } else {
-        b""
+/// Names a time among the words without keys, as loggers write one in front, where no key has one.
+fn name_time(names: &mut [Vec<u8>], cells: &[&[u8]]) {
+    if names.iter().any(|name| heading::is_time(name)) {
+        return;
     }
+    let open = |at: &usize| names.get(*at).is_some_and(Vec::is_empty);
+    let of = |at: usize| cells.get(at).copied().unwrap_or_default();
+    let is_number =
+        |cell: &[u8]| std::str::from_utf8(cell).is_ok_and(|text| text.contains('.') && text.parse::<f64>().is_ok());
+    let mut words = (0..names.len()).take_while(open);
+    let Some(time) = words.find(|&at| {
+        let bare = date::without_brackets(of(at));
+        date::looks_like(bare) || date::is_clock(bare) || (at == 0 && is_number(bare))
+    }) else {
+        return;
+    };
+    let is_day = date::is_day(date::without_brackets(of(time)));
+    let clock = Some(time + 1).filter(|at| is_day && open(at) && date::is_clock(of(*at)));
+    for (at, name) in [(Some(time), if is_day { "date" } else { "time" }), (clock, "time")] {
+        let slot = at.and_then(|at| names.get_mut(at));
+        slot.into_iter().for_each(|slot| *slot = name.as_bytes().to_vec());
+    }
+}
+
+/// Names a word that is an operation, where no key has one.
+fn name_op(names: &mut [Vec<u8>], cells: &[&[u8]]) {
+    let is_op = |cell: &[u8]| cell.len() > 2 && ops::of(cell).is_some();
+    let mut words = names.iter().zip(cells).map(|(name, cell)| name.is_empty() && is_op(cell));
+    let op = words.position(|is_op| is_op).filter(|_| !names.iter().any(|name| heading::is_op(name)));
+    let slot = op.and_then(|at| names.get_mut(at));
+    slot.into_iter().for_each(|slot| *slot = b"op".to_vec());
 }
 
 /// The columns of a line; with keys, in their order.
@@ -95,7 +128,8 @@ pub(super) fn is_bracket(line: &[u8]) -> bool {
 fn pair(cell: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
     let (key, value) = cell.split_at_checked(memchr::memchr(mark, cell)?)?;
     let (key, value) = (bare(key), bare(value.get(1..)?));
-    let begins = key.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_' || !byte.is_ascii());
+    let begins =
+        key.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'@') || !byte.is_ascii());
     begins.then_some((key, if value == b"null" { b"" } else { value }))
 }
 
@@ -125,7 +159,7 @@ fn begins_object(line: &[u8]) -> bool {
 }
 
 /// Whether a line has objects or arrays within its object.
-fn is_nested(line: &[u8]) -> bool {
+pub(super) fn is_nested(line: &[u8]) -> bool {
     let mut inside = false;
     begins_object(line)
         && object(line).iter().any(|byte| {

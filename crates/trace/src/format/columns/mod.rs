@@ -292,9 +292,23 @@ impl fmt::Display for ColumnSpec {
 
 /// The separator that makes the most columns of a line: a comma, semicolon, tab or bar, else blanks.
 pub(crate) fn separator_of(line: &[u8]) -> u8 {
-    let count = |separator: u8| line.iter().filter(|&&byte| byte == separator).count();
+    let count = |separator: u8| {
+        let all = line.iter().filter(|&&byte| byte == separator).count();
+        if separator == b',' { all - decimal_commas(line) } else { all }
+    };
     let most = [b',', b';', b'\t', b'|'].into_iter().max_by_key(|&separator| (count(separator), separator == b','));
     most.filter(|&separator| count(separator) > 0).unwrap_or(b' ')
+}
+
+/// How many commas are before the milliseconds of a time of day, as in 23:59:55,005.
+fn decimal_commas(line: &[u8]) -> usize {
+    let is_time = |window: &&[u8]| {
+        matches!(window, [b':', a, b, b':', c, d, b',', e, f, g]
+            if [a, b, c, d, e, f, g].iter().all(|digit| digit.is_ascii_digit()))
+    };
+    let found = line.windows(10).enumerate().filter(|(_, window)| is_time(window));
+    // More digits are a number of their own.
+    found.filter(|(at, _)| !line.get(at + 10).is_some_and(u8::is_ascii_digit)).count()
 }
 
 /// The columns of a line. Separators within quotes separate nothing.
@@ -307,7 +321,8 @@ pub(crate) fn split(line: &[u8], separator: u8) -> Vec<&[u8]> {
         if ends && columns.len() <= COLUMNS_MAX {
             let column = line.get(begin..at).unwrap_or_default();
             begin = at + 1;
-            if separator != b' ' || !column.is_empty() {
+            // A bracket is no column, as that of `[  5.1]` between blanks.
+            if separator != b' ' || !matches!(column, b"" | b"[") {
                 columns.push(unquoted(column));
             }
         }

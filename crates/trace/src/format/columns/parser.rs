@@ -132,6 +132,12 @@ impl AnyColumns {
         if let Some(what) = date::unread(text) {
             return Err(Flaw::Shape(what));
         }
+        let bare = date::without_brackets(text);
+        if bare.len() < text.len()
+            && let Ok(ns) = number::time(bare, self.time.tick(), "the time")
+        {
+            return Ok(ns);
+        }
         if date::looks_like(text) || date::is_clock(text) {
             let what = format!("the time is a date: {}; time:date in --columns would read it", excerpt(text));
             return Err(Flaw::Shape(what));
@@ -217,6 +223,9 @@ impl LineParser for AnyColumns {
         if let Some(keys) = &self.keys {
             if keyed::is_bracket(line) {
                 return Ok(Item::Header);
+            }
+            if !keys.is_in(line, separator) {
+                return Err(Flaw::Shape("no value has a name, as those of other lines have".to_owned()));
             }
             let cells = Cells::of(columns, keyed::cells(line, separator, Some(keys)).into_iter());
             return self.record(line, &cells);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::seen::{Seen, look};
 use super::settle::{Settled, lines_of, unit_since_1970};
-use super::{Clock, Column, date, heading, keyed};
+use super::{Clock, Column, ColumnSpec, date, heading, keyed};
 use crate::error::excerpt;
 use crate::format::TimeUnit;
 
@@ -88,11 +88,14 @@ fn rows<'a>(settled: &Settled, text: &'a [u8]) -> Vec<Vec<&'a [u8]>> {
         .collect()
 }
 
-/// What a person should see of the columns that are passed over; nothing where a person names the columns.
+/// What a person should see of the columns that are passed over. Where a person names the columns, that is times alone.
 pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
     let Settled { spec, names, .. } = settled;
     let separator = spec.separator.unwrap_or(b',');
     let rows = rows(settled, text);
+    if names.is_empty() {
+        return if spec.time().is_none() { no_times(spec, &rows).into_iter().collect() } else { Vec::new() };
+    }
     let passed_over: Vec<Passed<'_>> = names
         .iter()
         .enumerate()
@@ -108,6 +111,24 @@ pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
     let parts = passed_over.iter().filter(|_| in_seconds).filter_map(Passed::parts_of_seconds);
     let events = passed_over.iter().filter_map(Passed::events);
     times(settled, &passed_over).into_iter().chain(parts).chain(events).collect()
+}
+
+/// That a person names no times where a column that is passed over looks like some.
+fn no_times(spec: &ColumnSpec, rows: &[Vec<&[u8]>]) -> Option<String> {
+    let separator = spec.separator.unwrap_or(b',');
+    let passed_over = spec.columns.iter().enumerate().filter(|(_, column)| **column == Column::Other);
+    let found = passed_over.map(|(at, _)| at).find(|at| {
+        let cells: Vec<&[u8]> = rows.iter().filter_map(|row| row.get(*at).copied()).collect();
+        let seen = look(cells.iter().copied(), separator);
+        let column = Passed { at: *at, name: b"", cells, seen };
+        column.is_dates() || column.grows() || column.cells.first().is_some_and(|cell| unit_since_1970(cell).is_some())
+    })?;
+    let shown = excerpt(rows.first()?.get(found)?);
+    let number = found + 1;
+    Some(format!(
+        "no times were found: durations will be 0, though column {number} looks like times: `{shown}`; `time` there in \
+         --columns reads them"
+    ))
 }
 
 /// A column that is passed over.
@@ -132,7 +153,7 @@ fn times(settled: &Settled, passed_over: &[Passed<'_>]) -> Option<String> {
     with_time.columns.get_mut(column.at).into_iter().for_each(|slot| *slot = Column::Time(column.clock()));
     let unread = column.seen.unread.and_then(date::unread).map_or(String::new(), |unread| format!("; {unread}"));
     Some(format!(
-        "no column is taken for times, though `{}` has some; --columns {with_time} takes it for them{unread}",
+        "no times were found: durations will be 0, though `{}` looks like times; --columns {with_time} reads them{unread}",
         excerpt(column.name)
     ))
 }

@@ -37,6 +37,7 @@ pub(super) struct Seen<'a> {
 
 /// A cell that is a number, also in hexadecimal, with a decimal comma or with a unit of bytes.
 pub(super) fn number(cell: &[u8], separator: u8) -> Option<f64> {
+    let cell = if cell.starts_with(b"[") { date::without_brackets(cell) } else { cell };
     let text = std::str::from_utf8(cell).ok()?;
     let text = if separator == b',' { text.to_owned() } else { text.replacen(',', ".", 1) };
     match text.strip_prefix("0x") {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::keyed::{self, Keys, cells};
+use super::seen::number;
 use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, passed, separator_of, split, suggest, units};
 use crate::TraceError;
 use crate::error::excerpt;
@@ -159,13 +160,21 @@ fn commented(text: &[u8], separator: Option<u8>) -> impl Iterator<Item = (&[u8],
 fn plain_candidates(text: &[u8], mut separator: Option<u8>) -> impl Iterator<Item = (&[u8], u8)> {
     let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(HEADING_LINES);
-    lines.filter_map(move |line| match named_separator(line) {
+    let all = lines.filter_map(move |line| match named_separator(line) {
         Some(named) => {
             separator = separator.or(Some(named));
             None
         }
         None => Some((line, separator.unwrap_or_else(|| separator_of(line)))),
-    })
+    });
+    // Sentences and records name nothing.
+    all.filter(|(line, by)| !(*by == b' ' && line.ends_with(b".")) && !keyed::is_nested(line) && !is_record(line, *by))
+}
+
+/// Whether a line has numbers of its own as columns. Those that name each value are headings, too.
+fn is_record(line: &[u8], separator: u8) -> bool {
+    let is_number = |cell: &&[u8]| cell.first().is_some_and(u8::is_ascii_digit) && number(cell, separator).is_some();
+    Keys::of(line, separator).is_none() && split(line, separator).iter().filter(|cell| is_number(cell)).count() > 1
 }
 
 /// The columns that a heading names; an error if these make no request.
@@ -244,7 +253,7 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
         Settled { spec, ..found }
     } else {
         let separator = given.separator.unwrap_or_else(|| separator_by_count(text, &given));
-        let keys = lines_of(text, given.skip_lines).next().and_then(|line| Keys::of(line, separator));
+        let keys = Keys::of_first(lines_of(text, given.skip_lines).take(SEPARATOR_LINES), separator);
         let keys = keys.filter(|keys| keys.names.len() == given.columns.len());
         let spec = ColumnSpec { separator: Some(separator), ..given };
         Settled { spec, names: Vec::new(), time_guessed: false, remarks: Vec::new(), flag: None, keys }
@@ -381,12 +390,17 @@ impl<'a> Sample<'a> {
         let separator = spec.separator.unwrap_or(b',');
         let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).zip(1..);
         for (line, number) in lines.skip_while(|(_, number)| *number <= spec.skip_lines) {
-            let cells = if line.starts_with(b"#") { Vec::new() } else { cells(line, separator, keys.as_ref()) };
+            let is_odd = || keys.as_ref().is_some_and(|keys| !keys.is_in(line, separator));
+            let cells =
+                if line.starts_with(b"#") || is_odd() { Vec::new() } else { cells(line, separator, keys.as_ref()) };
             let pairs = || spec.columns.iter().zip(cells.iter().copied());
             let is_number = |cell: &[u8]| cell.first().is_none_or(u8::is_ascii_digit);
             let is_record = pairs().all(|(column, cell)| match column {
                 Column::Address(_) | Column::Size(_) => is_number(cell),
-                Column::Time(_) => cell.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.'),
+                Column::Time(_) => {
+                    let first = date::without_brackets(cell).first();
+                    first.is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.')
+                }
                 _ => true,
             });
             if line.is_empty() || cells.len() < spec.columns.len() || !is_record {

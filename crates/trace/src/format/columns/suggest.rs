@@ -10,6 +10,9 @@ use crate::request::Op;
 /// So many lines are looked at.
 const LINES: usize = 200;
 
+/// One of so many lines names each value, where lines do.
+const KEYED_LINES: usize = 16;
+
 /// So many different values rank a column alike.
 const DIFFERENT: usize = 64;
 
@@ -33,7 +36,9 @@ pub(crate) fn options(text: &[u8]) -> Option<Fit> {
         .collect();
     // The last line has no heading in front.
     let separator = lines.first().and_then(|line| named_separator(line)).unwrap_or(separator_of(lines.last()?));
-    let keys = lines.first().and_then(|line| Keys::of(line, separator));
+    let keys = Keys::of_first(lines.iter().copied().take(KEYED_LINES), separator);
+    let is_in = |line: &&[u8]| keys.as_ref().is_none_or(|keys| keys.is_in(line, separator));
+    let lines: Vec<&[u8]> = lines.into_iter().filter(is_in).collect();
     let cells = |line| keyed::cells(line, separator, keys.as_ref());
     let rows: Vec<Vec<&[u8]>> = lines.iter().map(|line| cells(line)).collect();
     let count = rows.last()?.len();
@@ -43,6 +48,9 @@ pub(crate) fn options(text: &[u8]) -> Option<Fit> {
     }
     let is_text = |line: &[u8]| line.is_empty() || line.starts_with(b"#") || is_bracket(line);
     let is_record = |line: &[u8]| {
+        if keys.as_ref().is_some_and(|keys| !keys.is_in(line, separator)) {
+            return false;
+        }
         let cells = keyed::cells(line, separator, keys.as_ref());
         !is_text(line) && cells.len() == count && cells.iter().any(|cell| number(cell, separator).is_some())
     };
@@ -69,6 +77,9 @@ pub(crate) fn options(text: &[u8]) -> Option<Fit> {
     fit.caveat += caveat;
     if let Some(unread) = seen.iter().find_map(|column| date::unread(column.unread?)) {
         fit.caveat += &format!("; {unread}");
+    }
+    if spec.time().is_none() {
+        fit.caveat += "; no times were found: durations will be 0";
     }
     if skip > 0 {
         fit.options += &format!(" --skip-lines {skip}");
