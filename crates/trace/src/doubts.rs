@@ -104,8 +104,9 @@ fn epochs(files: &[FileRead], of_files: &[OfFile]) -> Option<String> {
 fn left_out(files: &[FileRead], noted: &Noted) -> Vec<String> {
     let mut warnings = Vec::new();
     let reasons = noted.skipped.iter().filter(|(reason, _)| reason.needs_warning());
-    // A line before the first record has a remark of its own.
-    for (reason, count) in reasons.filter(|(reason, _)| *reason != SkipReason::JunkBeforeFirst) {
+    // A line before the first record or behind the last has a remark of its own.
+    let is_junk = |reason: SkipReason| matches!(reason, SkipReason::JunkBeforeFirst | SkipReason::JunkAfterLast);
+    for (reason, count) in reasons.filter(|(reason, _)| !is_junk(*reason)) {
         warnings.push(format!("left out: {count} {reason}"));
     }
     let others = noted.skipped.count(SkipReason::OtherCommand) + noted.skipped.count(SkipReason::BlankOperation);

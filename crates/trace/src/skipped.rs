@@ -12,6 +12,8 @@ use serde::Serialize;
 pub enum SkipReason {
     /// A line that looks like no record, before the first record (a heading, leftovers of an archive).
     JunkBeforeFirst,
+    /// A line that looks like no record, behind the last record (a number of rows, the end of a table).
+    JunkAfterLast,
     /// An empty line.
     BlankLine,
     /// A comment.
@@ -53,6 +55,7 @@ impl SkipReason {
         !matches!(
             self,
             SkipReason::JunkBeforeFirst
+                | SkipReason::JunkAfterLast
                 | SkipReason::BlankLine
                 | SkipReason::Comment
                 | SkipReason::RecorderLine
@@ -66,6 +69,7 @@ impl SkipReason {
         matches!(
             self,
             SkipReason::JunkBeforeFirst
+                | SkipReason::JunkAfterLast
                 | SkipReason::SizeZero
                 | SkipReason::Absurd
                 | SkipReason::OtherCommand
@@ -77,6 +81,7 @@ impl SkipReason {
     fn text(self) -> &'static str {
         match self {
             SkipReason::JunkBeforeFirst => "lines before the first record",
+            SkipReason::JunkAfterLast => "lines after the last record",
             SkipReason::BlankLine => "blank lines",
             SkipReason::Comment => "comments",
             SkipReason::SizeZero => "requests of size zero",

@@ -35,6 +35,19 @@ pub(crate) fn op_of(rwbs: &[u8]) -> Option<Op> {
     }
 }
 
+/// The operation of a word that is made of these letters in the kernel's order: `WM`, `RA`, `FWFSM`.
+pub(crate) fn word_of(word: &[u8]) -> Option<Op> {
+    let behind = word.strip_prefix(b"F").filter(|rest| !rest.is_empty()).unwrap_or(word);
+    let mut qualifiers = match behind {
+        [b'D', b'E', rest @ ..] | [b'W', b'Z', rest @ ..] | [b'R' | b'W' | b'D' | b'F' | b'N', rest @ ..] => rest,
+        _ => return None,
+    };
+    for letter in b"FASMU" {
+        qualifiers = qualifiers.strip_prefix(&[*letter]).unwrap_or(qualifiers);
+    }
+    if qualifiers.is_empty() { op_of(word) } else { None }
+}
+
 /// Whether the letters and the number of sectors, 0 where the line has none, are those of a flush.
 pub(crate) fn is_flush(rwbs: &[u8], sectors: u64) -> bool {
     match op_of(rwbs) {
@@ -90,6 +103,18 @@ mod tests {
             ("ZAS", Op::Write),
         ] {
             assert_eq!(of(rwbs, Some((8, 8))), Some((op, 4096)), "{rwbs}");
+        }
+    }
+
+    #[test]
+    fn words_are_letters_in_the_order_of_the_kernel() {
+        for (word, op) in
+            [("RM", Op::Read), ("RAM", Op::Read), ("WM", Op::Write), ("FWFSM", Op::Write), ("DS", Op::Trim)]
+        {
+            assert_eq!(word_of(word.as_bytes()), Some(op), "{word}");
+        }
+        for word in ["", "ARM", "FARM", "WARM", "rm", "RX", "N", "ZR", "SR"] {
+            assert_eq!(word_of(word.as_bytes()), None, "{word}");
         }
     }
 

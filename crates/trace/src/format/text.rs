@@ -2,7 +2,8 @@
 //!
 //! Lines that do not look like a record may precede the first one (a heading, leftovers of an archive), at most
 //! [`JUNK_LINES_MAX`]. After the first record such a line is an error: skipping it would be guessing. Two kinds are no
-//! guess: comments, and the heading once more, where files were joined. A line that looks like a record but holds an
+//! guess: comments, and the heading once more, where files were joined. Of unknown columns, a few lines may be behind the
+//! last record. A line that looks like a record but holds an
 //! impossible value is always an error.
 
 use std::sync::Arc;
@@ -20,6 +21,9 @@ use crate::unicode::UTF8_MARK;
 
 /// How many lines of junk may precede the first record.
 pub(crate) const JUNK_LINES_MAX: u64 = 64;
+
+/// How many may be behind the last one.
+const LINES_BEHIND_MAX: u64 = 8;
 
 /// A text trace as a stream of records.
 pub(crate) struct TextRecords<P> {
@@ -52,7 +56,9 @@ impl<P: LineParser> TextRecords<P> {
             _ => {}
         }
         let what = match self.format {
-            Format::Columns => format!("{what}; each line has the columns that --columns or the heading names"),
+            Format::Columns => format!(
+                "{what}; --columns or the heading names each column of a line, `-` in --columns one that is passed over"
+            ),
             format => format!("{what}; a {format} record is `{}`", format.record()),
         };
         if self.record_seen || !self.parser.allows_junk() {
@@ -82,6 +88,37 @@ impl<P: LineParser> TextRecords<P> {
         Ok(())
     }
 
+    /// The end of a file whose records have a line behind them that is none, such as a number of rows. What is behind a
+    /// record and before another is an error.
+    #[cold]
+    fn end(&mut self, number: u64, what: String, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
+        let mut lines = 1;
+        loop {
+            let line = match self.lines.next_line() {
+                Ok(NextLine::Line(line)) => line.trim_ascii(),
+                Ok(NextLine::End) => break,
+                Ok(NextLine::TooLong) => return Err(TraceError::line(&self.file, number, what)),
+                Err(source) => {
+                    return Err(TraceError::io(&self.file, format!("reading behind line {number} failed"), source));
+                }
+            };
+            if line.is_empty() {
+                noted.skip(SkipReason::BlankLine);
+                continue;
+            }
+            match self.parser.parse(line, false) {
+                Ok(Item::Header) => {}
+                Ok(Item::Skip(reason)) if !reason.has_record_shape() => noted.skip(reason),
+                Err(Flaw::Shape(_)) if lines < LINES_BEHIND_MAX => lines += 1,
+                _ => return Err(TraceError::line(&self.file, number, what)),
+            }
+        }
+        (0..lines).for_each(|_| noted.skip(SkipReason::JunkAfterLast));
+        let more = if lines > 1 { format!(", and {} after it", lines - 1) } else { String::new() };
+        noted.remark(&self.file, &format!("line {number} behind the last record is left out{more}: {what}"));
+        Ok(None)
+    }
+
     /// Passes on what the parser noticed of the file.
     fn note(&mut self, noted: &mut Noted) {
         if self.parser.extra_columns > 0 {
@@ -101,6 +138,8 @@ enum Odd {
     Comment,
     /// Names where numbers belong.
     Heading(Box<[u8]>),
+    /// What may be behind the last record: it begins as no record does, or has words.
+    Behind,
     Junk,
 }
 
@@ -108,14 +147,23 @@ impl Odd {
     fn of(line: &[u8]) -> Self {
         let columns = || line.split(|byte| matches!(byte, b',' | b';' | b'|' | b' ' | b'\t')).filter(|c| !c.is_empty());
         let number = |column: &[u8]| column.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'"' | b'-'));
-        if line.starts_with(b"#") || line.starts_with(b"//") {
+        if line.starts_with(b"#") || line.starts_with(b"//") || line == b"--" || line.starts_with(b"-- ") {
             Odd::Comment
         } else if columns().count() > 2 && !columns().any(number) {
             Odd::Heading(line.into())
-        } else {
+        } else if is_cut(line) {
             Odd::Junk
+        } else {
+            Odd::Behind
         }
     }
+}
+
+/// Whether a line may be the beginning of a record.
+fn is_cut(line: &[u8]) -> bool {
+    let is_word = |word: &[u8]| word.len() > 2 && word.iter().all(u8::is_ascii_alphabetic);
+    let begins = line.first().is_none_or(|byte| matches!(byte, b'0'..=b'9' | b'"' | b'\'' | b'-' | b'.' | b'{' | b'['));
+    begins && !line.split(|byte| *byte == b' ').any(is_word)
 }
 
 impl<P: LineParser> Records for TextRecords<P> {
@@ -176,6 +224,9 @@ impl<P: LineParser> Records for TextRecords<P> {
                 Ok(Item::Skip(reason)) => {
                     self.record_seen |= reason.has_record_shape();
                     noted.skip(reason);
+                }
+                Err((Some(Odd::Behind), what)) if self.record_seen && self.format == Format::Columns => {
+                    return self.end(number, what, noted);
                 }
                 Err((Some(odd), what)) => self.junk(number, odd, what, noted)?,
                 Err((None, what)) => return Err(TraceError::line(&self.file, number, what)),

@@ -269,7 +269,7 @@ fn columns_that_make_no_request_are_refused() {
     for (text, what) in [
         ("time,op,size", "no column is offset or lba, one would be right"),
         ("op,offset,size,lba", "2 columns are offset or lba, one at the most would be right"),
-        ("op,offset,size,x", "`x` is no column; time, date, device, op, offset, lba, size or - would be right"),
+        ("op,offset,size,x", "`x` is no column; time, date, device, op, offset, lba, size, size-1 or - would be right"),
         ("op,offset:0,size", "unit `0` is none; bytes, sector, page or a number of bytes would be right"),
         ("op:s,offset,size", "op has no unit"),
         ("time:y,op,offset,size", "time unit `y` is unknown"),

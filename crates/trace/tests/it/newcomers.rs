@@ -473,3 +473,114 @@ fn times_have_brackets_halves_of_days_and_months_by_name() {
     let hex = "0.1 W 0x000dec8950 0x1000\n0.2 R 0x000dec9950 0x1000\n0.3 W 0x000dec1000 0x1000\n";
     assert!(!error(hex).contains("month"), "{}", error(hex));
 }
+
+#[test]
+fn names_of_counts_are_sizes_and_those_of_blocks_units() {
+    for heading in [
+        "ts_us,op,lba,num_lba",
+        "ts_us,op,sector,nr_sector",
+        "ts_us,op,sector,nr_sector(s)",
+        "ts_us,op,slba,nlb",
+        "@ts_us,op,lba,number of blocks",
+    ] {
+        let (requests, report) = read(&format!("{heading}\n1000,W,8,8\n2000,R,2048,1\n"));
+        let right = if heading.contains("sector,") {
+            [(1000, Op::Write, 8, 4096), (2000, Op::Read, 2048, 512)]
+        } else {
+            TWO
+        };
+        assert_eq!(shown(&requests), right, "{heading}: {:?}", report.warnings);
+    }
+    let timed = "{\"@timestamp\":\"1970-01-01T00:00:00.001Z\",\"op\":\"W\",\"lba\":8,\"blocks\":8,\"block_size\":512}\n\
+                 {\"@timestamp\":\"1970-01-01T00:00:00.002Z\",\"op\":\"R\",\"lba\":2048,\"blocks\":1,\"block_size\":512}\n";
+    assert_eq!(shown(&read(timed).0), TWO);
+    let large = "time_us,op,lba,blocks,block_size\n1000,W,1,1,4096\n2000,R,256,2,4096\n";
+    assert_eq!(shown(&read(large).0), [TWO[0], (2000, Op::Read, 1 << 20, 8192)]);
+    // One alone is the size of the request.
+    assert_eq!(read("time_us,op,offset,block_size_bytes\n1,W,0,4096\n").0[0].size_bytes, 4096);
+}
+
+#[test]
+fn sizes_less_one_are_read_as_their_heading_says() {
+    for heading in ["NLB (0-based)", "nlb (0's based)", "zero-based NLB"] {
+        let text = format!("Time (us),Opcode,NSID,SLBA,{heading}\n1000,0x01,1,0x8,0x0007\n2000,0x02,1,0x800,0x0000\n");
+        let (requests, report) = read(&text);
+        assert_eq!(shown(&requests), TWO, "{heading}");
+        assert_eq!(report.files[0].columns.as_ref().unwrap().columns, "time:us,op,device,lba:512,size-1:512");
+    }
+    let lines = "1000 W 8 7\n2000 R 2048 0\n";
+    assert_eq!(shown(&read_with(lines, &by("time:us,op,lba,size-1:512")).unwrap().0), TWO);
+    assert_eq!(by("op,offset,size-1").columns.unwrap().to_string(), "op,offset,size-1");
+}
+
+#[test]
+fn operations_have_the_words_of_systems() {
+    for (write, read_) in [
+        ("WM", "RA"),
+        ("FWFSM", "RAM"),
+        ("WRITE(10)", "READ(16)"),
+        ("Write_16", "read_10"),
+        ("WriteFile", "ReadFile"),
+        ("pwrite64", "pread64"),
+        ("blk_co_pwritev", "blk_co_preadv"),
+        ("'W'", "'R'"),
+    ] {
+        let text = format!("time_us,op,offset,size\n1000,{write},4096,4096\n2000,{read_},1048576,512\n");
+        assert_eq!(shown(&read(&text).0), TWO, "{write}");
+    }
+    // Of NVMe by its names alone.
+    assert!(error("time_us,op,offset,size\n1000,0x01,4096,4096\n").contains("no meaning yet"));
+}
+
+#[test]
+fn comments_that_name_columns_may_have_units_and_meanings_in_brackets() {
+    for text in [
+        "# Requests of a server\n# Columns: ts[us] dev opcode(28=read,2a=write) LBA[4KB blocks] length[512 B]\n\
+         1000 0 2a 1 8\n2000 0 28 256 1\n",
+        "#Fields: time (us) op lba len (bytes)\n1000 W 8 4096\n2000 R 2048 512\n",
+    ] {
+        let (requests, report) = read(text);
+        assert_eq!((shown(&requests), report.warnings), (TWO.to_vec(), Vec::new()), "{text}");
+    }
+}
+
+#[test]
+fn what_is_behind_the_last_record_is_left_out_and_said() {
+    let good = "time_us,op,offset,size\n1000,W,4096,4096\n2000,R,1048576,512\n";
+    for end in ["\\.\n", "(2 rows)\n\n", "+----+---+\n2 rows in set (0.01 sec)\n", "Total,2,0,4608\n", "\\.\n\n--\n-- done\n"] {
+        let (requests, report) = read(&format!("{good}{end}"));
+        assert_eq!(shown(&requests), TWO, "{end}");
+        assert!(report.warnings[0].starts_with("t: line 4 behind the last record is left out"), "{:?}", report.warnings);
+        assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+    }
+    // Before another record it is an error, and so is a record that is cut.
+    for end in ["(2 rows)\n3000,R,0,512\n", "3000,R,0\n", "3000"] {
+        assert!(error(&format!("{good}{end}")).starts_with("t:4: `"), "{}", error(&format!("{good}{end}")));
+    }
+    let many = "x\n".repeat(9);
+    assert!(error(&format!("{good}{many}")).starts_with("t:4: `x`"));
+}
+
+#[test]
+fn pages_repeat_their_headings() {
+    let page = |number: u64| format!("Report of a disk   page {number}\n\ntime  op  offset  size\n----  --  ------  ----\n");
+    let text = format!("{}0.001 W 4096 4096\n{}0.002 R 1048576 512\n", page(9), page(10));
+    let (requests, report) = read_with(&text, &by("time,op,offset,size")).unwrap();
+    assert_eq!(shown(&requests), TWO, "{:?}", report.warnings);
+    let skipping = by("time,op,offset,size").columns.unwrap().with_skip_lines(4);
+    let skipping = OpenOptions { columns: Some(skipping), ..OpenOptions::default() };
+    assert_eq!(read_with(&text, &skipping).unwrap().0, requests);
+    assert!(read_with(&text.replace("page 10", "leaf 10"), &skipping).is_err());
+}
+
+#[test]
+fn single_quotes_are_no_part_of_values() {
+    for text in [
+        "time,op,lba,len,who\n'1970-01-01 00:00:00.001','W',8,'4096','it''s, me'\n'1970-01-01 00:00:00.002','R','2048',512,'x'\n",
+        "'time_us' 'op' 'offset' 'size'\n1000 'W' 4096 4096\n'2000' R 1048576 512\n",
+        "ts='0.001' op='W' lba='8' len=4096\nts='0.002' op='R' lba=2048 len='512'\n",
+    ] {
+        assert_eq!(shown(&read(text).0), TWO, "{text}");
+    }
+    assert_eq!(read("op,offset,size,who\nW,0,512,o'neill\nR,0,512,'tis\n").0.len(), 2);
+}

@@ -1,7 +1,7 @@
 //! What the names in a heading stand for. A unit follows the name: `size_bytes`, `Time (us)`, `lba_4k`, `offsetKiB`.
 
 use super::units::{time_unit, unit_bytes};
-use super::{Clock, Column, Unit};
+use super::{Clock, Column, Unit, ops, split};
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::number::unquoted;
 use crate::request::Op;
@@ -71,6 +71,8 @@ const ADDRESSES: &[&str] = &["offset", "address", "addr", "start", "lba", "lbn",
 /// Plurals that are sizes where nothing else is named.
 const SIZES_BY_UNIT: &[&str] = &["sectors", "blocks", "pages", "bytes", "kb", "kib"];
 const ADDRESSES_BY_UNIT: &[&str] = &["sector", "block", "page"];
+/// What is before a unit that it counts, as in `num_lba`, `nr_sector` and `number of blocks`.
+const COUNTERS: &[&str] = &["num", "nr", "no", "n", "nof", "number", "count"];
 const DEVICES: &[&str] =
     &["device", "deviceid", "dev", "disk", "disknumber", "diskid", "drive", "lun", "volume", "volumeid", "vol", "asu"];
 /// Devices, or what has devices of its own.
@@ -143,6 +145,8 @@ enum Hint {
     Start,
     /// `end` and the like without a unit of times.
     End,
+    /// The size of a block, where another size counts these.
+    BlockSize,
 }
 
 /// What the names of a heading stand for together.
@@ -164,6 +168,12 @@ pub(super) fn named_all<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<Named>
     // Beside the request's begin, other times are passed over.
     for named in all.iter_mut().filter(|named| has_time && named.hint == Hint::TimeByUnit) {
         named.column = Column::Other;
+    }
+    // What sizes count is none of them.
+    let is_size = |named: &Named| matches!(named.column, Column::Size(_));
+    if all.iter().any(|named| is_size(named) && named.hint != Hint::BlockSize) {
+        let blocks = all.iter_mut().filter(|named| named.hint == Hint::BlockSize);
+        blocks.for_each(|named| (named.column, named.unknown) = (Column::Other, None));
     }
     // Days are of times of day, which have no unit.
     let time = all.iter().find(|named| is_time(named)).map(|named| named.column);
@@ -241,9 +251,12 @@ fn named(name: &[u8]) -> Named {
         Named { unknown: unknown(&[TIMES, BEGINS], is_time_unit), ..other(column) }
     } else if has(OPS) || is_flag(&words) || words == ["read", "write"] || has(&["readwrite"]) {
         other(Column::Op)
-    } else if has(SIZES) || (has(SIZES_BY_UNIT) && !has(ADDRESSES)) {
-        let column = Column::Size(unit_of(&words, 1));
-        Named { unknown: unknown(&[SIZES], is_unit), ..other(column) }
+    } else if has(SIZES) || counts_units(&words) || (has(SIZES_BY_UNIT) && !has(ADDRESSES)) {
+        let less_one = is_zero_based(&words);
+        let column = Column::Size(Unit { less_one, ..unit_of(&words, 1) });
+        let hint = if is_block_size(&words) { Hint::BlockSize } else { Hint::None };
+        let unknown = unknown(&[SIZES], is_unit).filter(|_| !less_one && !counts_units(&words));
+        Named { unknown, hint, ..other(column) }
     } else if has(ADDRESSES) || has(ADDRESSES_BY_UNIT) {
         let absent = if has(&["lba", "lbn", "lsn", "slba"]) { SECTOR_BYTES } else { 1 };
         let column = Column::Address(unit_of(&words, absent));
@@ -262,6 +275,95 @@ fn named(name: &[u8]) -> Named {
     } else {
         Named { open: true, ..other(Column::Other) }
     }
+}
+
+/// Whether a name counts units of sizes.
+fn counts_units(words: &[String]) -> bool {
+    let is_unit = |word: &str| {
+        ADDRESSES_BY_UNIT.contains(&word) || SIZES_BY_UNIT.contains(&word) || matches!(word, "lba" | "lbas")
+    };
+    let counter = words.iter().position(|word| COUNTERS.contains(&word.as_str()));
+    let unit = words.iter().rposition(|word| is_unit(word));
+    counter.zip(unit).is_some_and(|(counter, unit)| counter < unit)
+}
+
+/// Whether a size is one more than its value, as NVMe counts blocks.
+fn is_zero_based(words: &[String]) -> bool {
+    let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
+    has(&["based"]) && has(&["0", "0s", "zero", "zeros", "zeroes"])
+}
+
+/// Whether a name is that of the size of a block.
+fn is_block_size(words: &[String]) -> bool {
+    match words {
+        [one] => one == "blocksize" || one == "sectorsize",
+        [.., block, size] => {
+            let is_block = matches!(block.as_str(), "block" | "blk" | "sector" | "page" | "lba");
+            is_block && matches!(size.as_str(), "size" | "bytes")
+        }
+        [] => false,
+    }
+}
+
+/// The same of a name.
+pub(super) fn sizes_blocks(name: &[u8]) -> bool {
+    is_block_size(&words_of(name))
+}
+
+/// The names in a heading. Separators within brackets separate nothing, as in `LBA[4KB blocks]`, and blanks before them.
+pub(super) fn split_names(line: &[u8], separator: u8) -> Vec<&[u8]> {
+    let (mut names, mut begin, mut depth) = (Vec::new(), 0, 0usize);
+    let behind = |at: usize| line.get(at + 1);
+    for (at, byte) in line.iter().enumerate() {
+        match byte {
+            b'[' | b'(' => depth += 1,
+            b']' | b')' => depth = depth.saturating_sub(1),
+            b'"' => return split(line, separator),
+            _ => {}
+        }
+        let is_blank = separator == b' ' && matches!(byte, b' ' | b'\t');
+        let opens = is_blank && matches!(behind(at), Some(b'[' | b'('));
+        if depth == 0 && (*byte == separator || is_blank) && !opens {
+            names.push(line.get(begin..at).unwrap_or_default());
+            begin = at + 1;
+        }
+    }
+    names.push(line.get(begin..).unwrap_or_default());
+    names.retain(|name| separator != b' ' || !name.is_empty());
+    if depth > 0 { split(line, separator) } else { names.into_iter().map(unquoted).collect() }
+}
+
+/// What a heading says of words for operations, as `opcode(28=read,2a=write)` does.
+pub(super) fn meanings(name: &[u8]) -> Vec<(String, Op)> {
+    let text = String::from_utf8_lossy(name);
+    let inside = text.split_once(['(', '[']).map_or("", |(_, inside)| inside).trim_end_matches([')', ']']);
+    let pairs = inside.split([',', ';', '|', ' ']).filter_map(|pair| pair.split_once(['=', ':']));
+    let of = |(one, other): (&str, &str)| {
+        let means = |word: &str| ops::of(word.as_bytes());
+        match (means(one), means(other)) {
+            (_, Some(op)) => Some((one.to_ascii_lowercase(), op)),
+            (Some(op), None) => Some((other.to_ascii_lowercase(), op)),
+            (None, None) => None,
+        }
+    };
+    pairs.filter_map(of).collect()
+}
+
+/// Operations as NVMe numbers them, where names are those of its commands.
+pub(super) fn nvme_ops(names: &[Vec<u8>]) -> &'static [(&'static str, Op)] {
+    const OPS: &[(&str, Op)] = &[
+        ("0x01", Op::Write),
+        ("0x1", Op::Write),
+        ("01h", Op::Write),
+        ("0x02", Op::Read),
+        ("0x2", Op::Read),
+        ("02h", Op::Read),
+        ("0x00", Op::Flush),
+        ("0x0", Op::Flush),
+        ("0x09", Op::Trim),
+        ("0x9", Op::Trim),
+    ];
+    if names.iter().any(|name| has_word(name, &["slba", "nlb", "nsid"])) { OPS } else { &[] }
 }
 
 /// Whether a word of a likely time changes nothing of that.
@@ -287,8 +389,13 @@ fn is_flag(words: &[String]) -> bool {
 
 /// What a comment says behind its mark.
 pub(super) fn of_comment(line: &[u8]) -> Option<&[u8]> {
+    const TITLES: [&str; 6] = ["columns", "fields", "format", "header", "names", "record"];
     let marks = line.iter().take_while(|byte| matches!(byte, b'#' | b' ' | b'\t')).count();
-    line.get(marks..).filter(|_| line.starts_with(b"#"))
+    let comment = line.get(marks..).filter(|_| line.starts_with(b"#"))?;
+    let colon = comment.iter().position(|byte| *byte == b':').unwrap_or_default();
+    let (title, rest) = comment.split_at_checked(colon)?;
+    let is_title = TITLES.iter().any(|known| title.eq_ignore_ascii_case(known.as_bytes()));
+    Some(if is_title { rest.get(1..).unwrap_or_default().trim_ascii() } else { comment })
 }
 
 /// Whether one of these is in a name.
@@ -347,7 +454,7 @@ fn unit_of(words: &[String], absent: u64) -> Unit {
     let named = by(&is_sized).or_else(|| by(&|word| word.contains("sector") || word.contains("page")));
     // Blocks may be of any size.
     let bytes = named.or_else(|| by(&|_| true)).unwrap_or(absent);
-    Unit { bytes, guessed: named.is_none() }
+    Unit { bytes, guessed: named.is_none(), less_one: false }
 }
 
 /// Bytes of a unit in a heading.

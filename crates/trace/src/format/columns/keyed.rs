@@ -133,9 +133,9 @@ fn pair(cell: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
     begins.then_some((key, if value == b"null" { b"" } else { value }))
 }
 
-/// A text without blanks and the quotes of JSON around it, also where one of these was taken off with the cell's.
+/// A text without blanks and quotes around it, also where one of these was taken off with the cell's.
 fn bare(mut text: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t' | b'"', inside @ ..] | [inside @ .., b' ' | b'\t' | b'"'] = text {
+    while let [b' ' | b'\t' | b'"' | b'\'', inside @ ..] | [inside @ .., b' ' | b'\t' | b'"' | b'\''] = text {
         text = inside;
     }
     text

@@ -37,11 +37,13 @@ pub(crate) struct Unit {
     pub(crate) bytes: u64,
     /// A heading does not say it.
     pub(crate) guessed: bool,
+    /// Values are one less, as NVMe counts blocks.
+    pub(crate) less_one: bool,
 }
 
 impl Unit {
     fn of(bytes: u64) -> Self {
-        Unit { bytes, guessed: false }
+        Unit { bytes, guessed: false, less_one: false }
     }
 }
 
@@ -75,7 +77,7 @@ pub(crate) enum Column {
 /// | device, in one or two columns | `device` | numbers, or names that are numbered as they appear; `name` where numbers are names, too |
 /// | what is asked | `op` | |
 /// | first byte | `offset`, `lba` | bytes, `page`, `4KiB`, …; bytes of `offset` and 512 of `lba` when absent |
-/// | length | `size` | the same; bytes when absent |
+/// | length | `size`; `size-1` where values are one less | the same; bytes when absent |
 /// | passed over | `-` | |
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnSpec {
@@ -178,7 +180,7 @@ impl ColumnSpec {
         for column in &mut self.columns {
             match (column, address, size) {
                 (Column::Address(unit), Some(bytes), _) | (Column::Size(unit), _, Some(bytes)) => {
-                    *unit = Unit::of(bytes);
+                    *unit = Unit { less_one: unit.less_one, ..Unit::of(bytes) };
                 }
                 _ => {}
             }
@@ -251,10 +253,11 @@ fn column_of(text: &str) -> Result<Column, String> {
         "offset" => Column::Address(bytes(1)?),
         "lba" => Column::Address(bytes(SECTOR_BYTES)?),
         "size" => Column::Size(bytes(1)?),
+        "size-1" => Column::Size(Unit { less_one: true, ..bytes(1)? }),
         "-" => Column::Other,
         _ => {
             return Err(format!(
-                "`{}` is no column; time, date, device, op, offset, lba, size or - would be right",
+                "`{}` is no column; time, date, device, op, offset, lba, size, size-1 or - would be right",
                 name.escape_debug()
             ));
         }
@@ -281,8 +284,13 @@ impl fmt::Display for ColumnSpec {
                 Column::Op => write!(f, "{comma}op")?,
                 Column::Address(Unit { bytes: 1, .. }) => write!(f, "{comma}offset")?,
                 Column::Address(Unit { bytes, .. }) => write!(f, "{comma}lba:{bytes}")?,
-                Column::Size(Unit { bytes: 1, .. }) => write!(f, "{comma}size")?,
-                Column::Size(Unit { bytes, .. }) => write!(f, "{comma}size:{bytes}")?,
+                Column::Size(Unit { bytes, less_one, .. }) => {
+                    let name = if *less_one { "size-1" } else { "size" };
+                    write!(f, "{comma}{name}")?;
+                    if *bytes != 1 {
+                        write!(f, ":{bytes}")?;
+                    }
+                }
                 Column::Other => write!(f, "{comma}-")?,
             }
         }
@@ -313,19 +321,41 @@ fn decimal_commas(line: &[u8]) -> usize {
 
 /// The columns of a line. Separators within quotes separate nothing.
 pub(crate) fn split(line: &[u8], separator: u8) -> Vec<&[u8]> {
-    let (mut columns, mut begin, mut inside) = (Vec::new(), 0, false);
+    let (mut columns, mut begin, mut inside, mut until) = (Vec::new(), 0, false, 0);
     let ends = line.iter().map(Some).chain([None]).enumerate();
     for (at, byte) in ends {
         inside ^= byte == Some(&b'"');
-        let ends = byte.is_none_or(|&byte| !inside && (byte == separator || (separator == b' ' && byte == b'\t')));
+        if byte == Some(&b'\'')
+            && at >= until
+            && line.get(begin..at).is_some_and(|before| before.trim_ascii().is_empty())
+        {
+            until = single_quoted_end(line, at, separator).unwrap_or(until);
+        }
+        let is_end = |byte: &u8| *byte == separator || (separator == b' ' && *byte == b'\t');
+        let ends = byte.is_none_or(|byte| !inside && at >= until && is_end(byte));
         if ends && columns.len() <= COLUMNS_MAX {
             let column = line.get(begin..at).unwrap_or_default();
             begin = at + 1;
             // A bracket is no column, as that of `[  5.1]` between blanks.
             if separator != b' ' || !matches!(column, b"" | b"[") {
-                columns.push(unquoted(column));
+                columns.push(bare(column));
             }
         }
     }
     columns
+}
+
+/// Where a column in single quotes ends that begins there. Without an end, the quote is an apostrophe.
+fn single_quoted_end(line: &[u8], begin: usize, separator: u8) -> Option<usize> {
+    let rest = line.get(begin + 1..)?;
+    let is_end = |pair: &[u8]| pair.first() == Some(&b'\'') && pair.get(1).is_none_or(|byte| *byte == separator);
+    (0..rest.len()).find(|at| rest.get(*at..rest.len().min(at + 2)).is_some_and(is_end)).map(|at| begin + 1 + at + 1)
+}
+
+/// A column without blanks and quotes around it, which may be single ones.
+pub(crate) fn bare(column: &[u8]) -> &[u8] {
+    match unquoted(column) {
+        [b'\'', inside @ .., b'\''] => inside,
+        column => column,
+    }
 }

@@ -1,7 +1,7 @@
 //! Words for what is asked: those that most files have, and what another one may mean.
 
 use crate::error::excerpt;
-use crate::format::scsi;
+use crate::format::{rwbs, scsi};
 use crate::input::way::quoted;
 use crate::request::Op;
 
@@ -32,13 +32,32 @@ const WORDS: [(&[&str], Op); 4] = [
     (&["f", "flush", "fs", "ff", "fn", "sync", "fsync", "fdatasync", "irp_mj_flush_buffers"], Op::Flush),
 ];
 
+/// Calls of systems, in lower case.
+const CALLS: [(&[&str], Op); 2] = [
+    (&["readfile", "pread64", "preadv", "preadv2", "blk_co_preadv", "bdrv_co_preadv", "io_read"], Op::Read),
+    (&["writefile", "pwrite64", "pwritev", "pwritev2", "blk_co_pwritev", "bdrv_co_pwritev", "io_write"], Op::Write),
+];
+
 /// The operation that a word stands for in most files. A code behind `0x` is of SCSI.
 pub(crate) fn of(word: &[u8]) -> Option<Op> {
     let word = std::str::from_utf8(word).ok()?;
     if let Some(code) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         return u8::from_str_radix(code, 16).ok().and_then(|code| scsi::op_of(code.into()));
     }
-    WORDS.iter().find(|(words, _)| words.iter().any(|known| known.eq_ignore_ascii_case(word))).map(|(_, op)| *op)
+    let find = |all: &[(&[&str], Op)], word: &str| {
+        all.iter().find(|(words, _)| words.iter().any(|known| known.eq_ignore_ascii_case(word))).map(|(_, op)| *op)
+    };
+    let plain = |word| find(&WORDS, word);
+    plain(word).or_else(|| {
+        let of_length = || word.strip_suffix(')')?.split_once('(').filter(|(_, length)| is_number(length));
+        let numbered = || word.rsplit_once('_').filter(|(_, length)| is_number(length));
+        let scsi = of_length().or_else(numbered).and_then(|(name, _)| plain(name));
+        scsi.or_else(|| find(&CALLS, word)).or_else(|| rwbs::word_of(word.as_bytes()))
+    })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Parts of words by which they may be known, in lower case.
@@ -120,7 +139,7 @@ pub(super) fn without_meaning(words: &[&[u8]], flag: Option<Op>) -> String {
         several => (format!("the operations {} have", several.join(", ")), "them"),
     };
     let Some(option) = option(words, flag, &[]) else {
-        return format!("{what} no meaning; --ops can name no word with a comma or a bar, and none that is no UTF-8");
+        return format!("{what} no meaning; --ops can name no word with a comma or a bar; its words are in UTF-8");
     };
     let is_open = |word: &&[u8]| std::str::from_utf8(word).ok().and_then(|word| meaning(word, flag)).is_none();
     let open = if words.iter().any(is_open) { ", where OP is read, write, trim, flush or skip" } else { "" };

@@ -2,13 +2,14 @@
 
 use super::keyed::{self, Keys};
 use super::settle::Settled;
-use super::{Clock, Column, ColumnSpec, date, ops, units};
+use super::{Clock, Column, ColumnSpec, bare, date, ops, units};
 use crate::error::excerpt;
 use crate::format::line_parser::{LineParser, Separator};
 use crate::format::names::Names;
+use crate::format::text::JUNK_LINES_MAX;
 use crate::format::{Item, TimeUnit};
 use crate::noted::Note;
-use crate::number::{self, Flaw, unquoted};
+use crate::number::{self, Flaw};
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
@@ -22,6 +23,11 @@ pub(crate) struct AnyColumns {
     has_day: bool,
     has_time: bool,
     lines_left: u64,
+    /// One where sizes are one more than their values.
+    size_more: u64,
+    /// Lines before the first record, which pages may repeat.
+    before: Vec<Box<[u8]>>,
+    record_seen: bool,
     device_names: bool,
     devices: Names,
     /// Lines with columns after the last.
@@ -48,13 +54,13 @@ impl<'a> Cells<'a> {
         let mut found = Cells::default();
         for cell in cells {
             match columns.get(found.count) {
-                Some(Column::Day) => found.day = unquoted(cell),
-                Some(Column::Time(_)) => found.time = unquoted(cell),
-                Some(Column::Device { .. }) if found.device.is_some() => found.device_within = Some(unquoted(cell)),
-                Some(Column::Device { .. }) => found.device = Some(unquoted(cell)),
-                Some(Column::Op) => found.op = unquoted(cell),
-                Some(Column::Address(unit)) => found.address = (unquoted(cell), unit.bytes),
-                Some(Column::Size(unit)) => found.size = (unquoted(cell), unit.bytes),
+                Some(Column::Day) => found.day = bare(cell),
+                Some(Column::Time(_)) => found.time = bare(cell),
+                Some(Column::Device { .. }) if found.device.is_some() => found.device_within = Some(bare(cell)),
+                Some(Column::Device { .. }) => found.device = Some(bare(cell)),
+                Some(Column::Op) => found.op = bare(cell),
+                Some(Column::Address(unit)) => found.address = (bare(cell), unit.bytes),
+                Some(Column::Size(unit)) => found.size = (bare(cell), unit.bytes),
                 Some(Column::Other) | None => {}
             }
             found.count += 1;
@@ -74,6 +80,9 @@ impl AnyColumns {
             has_day: spec.has_day(),
             has_time: spec.time().is_some(),
             lines_left: spec.skip_lines,
+            size_more: spec.columns.iter().any(|column| matches!(column, Column::Size(unit) if unit.less_one)).into(),
+            before: Vec::new(),
+            record_seen: false,
             device_names: has(Column::Device { names: true }),
             spec,
             keys: settled.keys,
@@ -95,7 +104,7 @@ impl AnyColumns {
         }
         let time_ns = if self.has_time { self.time(cells)? } else { 0 };
         let address = range(cells.address, "the address")?;
-        let size = range(cells.size, "the size")?;
+        let size = range(cells.size, "the size")?.map(|(size, unit)| (size.saturating_add(self.size_more), unit));
         let op = match self.spec.op(cells.op) {
             Some(op) => op,
             None => return Err(Flaw::Value(ops::without_meaning(&[cells.op], None))),
@@ -114,6 +123,40 @@ impl AnyColumns {
                 return Err(Flaw::Value(what));
             }
         })
+    }
+
+    /// Keeps a line before the first record.
+    fn keep(&mut self, line: &[u8]) {
+        if self.before.len() < JUNK_LINES_MAX as usize {
+            self.before.push(line.into());
+        }
+    }
+
+    /// A line as it was read, or a heading where a page has it once more.
+    fn of_page(&mut self, line: &[u8], item: Result<Item, Flaw>) -> Result<Item, Flaw> {
+        match item {
+            Err(Flaw::Shape(what)) => self.odd_line(line, what),
+            item => {
+                self.record_seen = true;
+                item
+            }
+        }
+    }
+
+    #[cold]
+    fn odd_line(&mut self, line: &[u8], what: String) -> Result<Item, Flaw> {
+        let words = |line: &'_ [u8]| -> Vec<u8> {
+            line.iter().copied().filter(|byte| !byte.is_ascii_digit() && !byte.is_ascii_whitespace()).collect()
+        };
+        let own = words(line);
+        // Pages differ in their numbers.
+        if self.record_seen && own.len() > 2 && self.before.iter().any(|known| words(known) == own) {
+            return Ok(Item::Skip(SkipReason::Heading));
+        }
+        if !self.record_seen {
+            self.keep(line);
+        }
+        Err(Flaw::Shape(what))
     }
 
     fn time(&self, cells: &Cells<'_>) -> Result<u64, Flaw> {
@@ -214,6 +257,7 @@ impl LineParser for AnyColumns {
     fn parse(&mut self, line: &[u8]) -> Result<Item, Flaw> {
         if self.lines_left > 0 {
             self.lines_left -= 1;
+            self.keep(line);
             return Ok(Item::Skip(SkipReason::Heading));
         }
         if line.starts_with(b"#") {
@@ -225,10 +269,12 @@ impl LineParser for AnyColumns {
                 return Ok(Item::Header);
             }
             if !keys.is_in(line, separator) {
-                return Err(Flaw::Shape("no value has a name, as those of other lines have".to_owned()));
+                let flaw = Flaw::Shape("no value has a name, as those of other lines have".to_owned());
+                return self.of_page(line, Err(flaw));
             }
             let cells = Cells::of(columns, keyed::cells(line, separator, Some(keys)).into_iter());
-            return self.record(line, &cells);
+            let item = self.record(line, &cells);
+            return self.of_page(line, item);
         }
         let blank = separator == b' ';
         let parts = line.split(|&byte| byte == separator || (blank && byte == b'\t'));
@@ -237,7 +283,8 @@ impl LineParser for AnyColumns {
             // A separator may be within quotes.
             cells = Cells::of(columns, super::split(line, separator).into_iter());
         }
-        self.record(line, &cells)
+        let item = self.record(line, &cells);
+        self.of_page(line, item)
     }
 
     fn notes(&self) -> Vec<(Note, u64)> {

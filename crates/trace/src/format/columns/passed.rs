@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::seen::{Seen, look};
+use super::seen::{Seen, look, number};
 use super::settle::{Settled, lines_of, unit_since_1970};
-use super::{Clock, Column, ColumnSpec, date, heading, keyed};
+use super::{Clock, Column, ColumnSpec, date, heading, keyed, units};
 use crate::error::excerpt;
-use crate::format::TimeUnit;
+use crate::format::{SECTOR_BYTES, TimeUnit};
 
 /// So many records are looked at.
 const ROWS: usize = 200;
@@ -72,6 +72,24 @@ pub(super) fn devices_apart(settled: &mut Settled, text: &[u8]) {
     for at in [taken, other] {
         let column = settled.spec.columns.get_mut(at);
         column.into_iter().for_each(|column| *column = Column::Device { names: true });
+    }
+}
+
+/// Takes the size of a block, which a column has, for the unit of addresses and sizes whose heading leaves it open.
+pub(super) fn blocks_of_size(settled: &mut Settled, text: &[u8]) {
+    let rows = rows(settled, text);
+    let is_passed = |at: &usize| settled.spec.columns.get(*at) == Some(&Column::Other);
+    let names = || settled.names.iter().enumerate().filter(|(_, name)| heading::sizes_blocks(name));
+    let Some(at) = names().map(|(at, _)| at).find(is_passed) else { return };
+    let Some(bytes) = rows.first().and_then(|row| number(row.get(at)?, b' ')).map(|bytes| bytes as u64) else { return };
+    for column in &mut settled.spec.columns {
+        if let Column::Address(unit) | Column::Size(unit) = column
+            && unit.guessed
+            && unit.bytes == SECTOR_BYTES
+            && units::UNITS_BYTES.contains(&bytes)
+        {
+            (unit.bytes, unit.guessed) = (bytes, false);
+        }
     }
 }
 

@@ -153,7 +153,8 @@ fn commented(text: &[u8], separator: Option<u8>) -> impl Iterator<Item = (&[u8],
     let days = columns.iter().filter(|column| date::is_day(column)).count();
     let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let comments = lines.take_while(move |line| Some(*line) != record).filter_map(heading::of_comment);
-    let fits = move |line: &&[u8]| (columns.len() - days..=columns.len()).contains(&split(line, by).len());
+    let fits =
+        move |line: &&[u8]| (columns.len() - days..=columns.len()).contains(&heading::split_names(line, by).len());
     comments.filter(fits).map(move |line| (line, by))
 }
 
@@ -214,7 +215,7 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
 
 /// The names in a heading, or in a line that names each value.
 fn names_of<'a>(line: &'a [u8], separator: u8, keys: Option<&'a Keys>) -> Vec<&'a [u8]> {
-    keys.map_or_else(|| split(line, separator), |keys| keys.names.iter().map(Vec::as_slice).collect())
+    keys.map_or_else(|| heading::split_names(line, separator), |keys| keys.names.iter().map(Vec::as_slice).collect())
 }
 
 /// What the column of operations says yes to, where it is one of yes and no.
@@ -249,7 +250,13 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
                 format!("the heading names no columns that make a request ({why}); --columns would name them{fit}");
             return Err(TraceError::file(file, what));
         };
-        let spec = ColumnSpec { skip_lines: given.skip_lines, ops: given.ops, ..found.spec };
+        let op = found.spec.columns.iter().position(|column| *column == Column::Op);
+        let said = op.and_then(|at| found.names.get(at)).map_or(Vec::new(), |name| heading::meanings(name));
+        let of_nvme = heading::nvme_ops(&found.names).iter().map(|(word, op)| ((*word).to_owned(), *op));
+        // What a person says comes first.
+        let more = said.into_iter().chain(of_nvme).map(|(word, op)| (word, Some(op)));
+        let ops = given.ops.into_iter().chain(more).collect();
+        let spec = ColumnSpec { skip_lines: given.skip_lines, ops, ..found.spec };
         Settled { spec, ..found }
     } else {
         let separator = given.separator.unwrap_or_else(|| separator_by_count(text, &given));
@@ -261,6 +268,7 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
     settled.days_apart(text);
     if headed {
         passed::devices_apart(&mut settled, text);
+        passed::blocks_of_size(&mut settled, text);
     }
     settled.take(&Sample::of(text, &settled), headed);
     let passed_over = passed::remarks(&settled, text);
@@ -320,7 +328,9 @@ impl Settled {
                 }
                 Column::Device { names } => *names |= sample.device_names,
                 Column::Address(unit) if headed && sample.addresses_with_units => *unit = Unit::of(1),
-                Column::Size(unit) if headed && sample.sizes_with_units => *unit = Unit::of(1),
+                Column::Size(unit) if headed && sample.sizes_with_units => {
+                    *unit = Unit { less_one: unit.less_one, ..Unit::of(1) }
+                }
                 _ => {}
             }
         }

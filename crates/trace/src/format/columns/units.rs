@@ -2,8 +2,8 @@
 
 use crate::format::{SECTOR_BYTES, TimeUnit};
 
-/// The largest unit of addresses and sizes: a page of 1 MiB.
-const UNIT_BYTES_MAX: u64 = 1 << 20;
+/// The units of addresses and sizes, the largest a page of 1 MiB.
+pub(super) const UNITS_BYTES: std::ops::RangeInclusive<u64> = 1..=1 << 20;
 
 /// Bytes of a unit by its name, in lower case.
 fn named(unit: &str) -> Option<u64> {
@@ -31,7 +31,7 @@ pub(super) fn unit_bytes(text: &str) -> Option<u64> {
         unit => named(unit)?,
     };
     let bytes = if number.is_empty() { factor } else { number.parse::<u64>().ok()?.checked_mul(factor)? };
-    (1..=UNIT_BYTES_MAX).contains(&bytes).then_some(bytes)
+    UNITS_BYTES.contains(&bytes).then_some(bytes)
 }
 
 /// Bytes of a value that has its unit with it, as `4K`, `1.5 MiB` and `4096B` have; none where that is no whole number.
