@@ -101,8 +101,8 @@ impl TraceError {
     }
 }
 
-/// A short, printable excerpt of input bytes for an error message: at most 60 characters. Control characters, quotes and
-/// bytes that are no UTF-8 are escaped.
+/// A short, printable excerpt of input bytes for an error message: at most 60 characters. Control characters and bytes
+/// that are no UTF-8 are escaped. Quotes and backslashes stay as they are.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const CHARS_MAX: usize = 60;
     let (mut text, mut length) = (String::new(), 0);
@@ -113,7 +113,10 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
         fits
     };
     for chunk in bytes.utf8_chunks() {
-        let printed = chunk.valid().chars().all(|character| push(&character.escape_debug().to_string()));
+        let printed = chunk.valid().chars().all(|character| match character {
+            '"' | '\'' | '\\' => push(&character.to_string()),
+            other => push(&other.escape_debug().to_string()),
+        });
         if !printed || !chunk.invalid().iter().all(|byte| push(&byte.escape_ascii().to_string())) {
             break;
         }

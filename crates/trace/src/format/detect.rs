@@ -12,7 +12,7 @@
 //!    distinguish them. `--format` overrules everything here.
 
 use super::columns::suggest::{self, Fit};
-use super::columns::{keyed, separator_of, settle, split};
+use super::columns::{foreign, keyed, separator_of, settle, split};
 use super::dialect::Lenient;
 use super::event::BlkparseEvent;
 use super::line_parser::LineParser;
@@ -213,6 +213,9 @@ fn unknown(input: &Input, text: &[u8]) -> TraceError {
         return TraceError::file(&input.file, "has no records: each line is blank or a comment");
     }
     if let Some(what) = keyed::json_of_other_shape(text, &input.file) {
+        return TraceError::file(&input.file, what);
+    }
+    if let Some(what) = foreign::with_filter(text, &input.file) {
         return TraceError::file(&input.file, what);
     }
     let shown: Vec<String> = lines().take(LINES_SHOWN).map(|line| format!("`{}`", excerpt(line))).collect();

@@ -484,11 +484,8 @@ fn names_of_counts_are_sizes_and_those_of_blocks_units() {
         "@ts_us,op,lba,number of blocks",
     ] {
         let (requests, report) = read(&format!("{heading}\n1000,W,8,8\n2000,R,2048,1\n"));
-        let right = if heading.contains("sector,") {
-            [(1000, Op::Write, 8, 4096), (2000, Op::Read, 2048, 512)]
-        } else {
-            TWO
-        };
+        let right =
+            if heading.contains("sector,") { [(1000, Op::Write, 8, 4096), (2000, Op::Read, 2048, 512)] } else { TWO };
         assert_eq!(shown(&requests), right, "{heading}: {:?}", report.warnings);
     }
     let timed = "{\"@timestamp\":\"1970-01-01T00:00:00.001Z\",\"op\":\"W\",\"lba\":8,\"blocks\":8,\"block_size\":512}\n\
@@ -547,10 +544,16 @@ fn comments_that_name_columns_may_have_units_and_meanings_in_brackets() {
 #[test]
 fn what_is_behind_the_last_record_is_left_out_and_said() {
     let good = "time_us,op,offset,size\n1000,W,4096,4096\n2000,R,1048576,512\n";
-    for end in ["\\.\n", "(2 rows)\n\n", "+----+---+\n2 rows in set (0.01 sec)\n", "Total,2,0,4608\n", "\\.\n\n--\n-- done\n"] {
+    for end in
+        ["\\.\n", "(2 rows)\n\n", "+----+---+\n2 rows in set (0.01 sec)\n", "Total,2,0,4608\n", "\\.\n\n--\n-- done\n"]
+    {
         let (requests, report) = read(&format!("{good}{end}"));
         assert_eq!(shown(&requests), TWO, "{end}");
-        assert!(report.warnings[0].starts_with("t: line 4 behind the last record is left out"), "{:?}", report.warnings);
+        assert!(
+            report.warnings[0].starts_with("t: line 4 behind the last record is left out"),
+            "{:?}",
+            report.warnings
+        );
         assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
     }
     // Before another record it is an error, and so is a record that is cut.
@@ -563,7 +566,8 @@ fn what_is_behind_the_last_record_is_left_out_and_said() {
 
 #[test]
 fn pages_repeat_their_headings() {
-    let page = |number: u64| format!("Report of a disk   page {number}\n\ntime  op  offset  size\n----  --  ------  ----\n");
+    let page =
+        |number: u64| format!("Report of a disk   page {number}\n\ntime  op  offset  size\n----  --  ------  ----\n");
     let text = format!("{}0.001 W 4096 4096\n{}0.002 R 1048576 512\n", page(9), page(10));
     let (requests, report) = read_with(&text, &by("time,op,offset,size")).unwrap();
     assert_eq!(shown(&requests), TWO, "{:?}", report.warnings);

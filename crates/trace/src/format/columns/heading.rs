@@ -204,6 +204,11 @@ pub(super) fn is_time(name: &[u8]) -> bool {
     matches!(named.column, Column::Time(_)) && named.hint == Hint::None
 }
 
+/// Whether a name is none of ours.
+pub(super) fn is_open(name: &[u8]) -> bool {
+    named(name).open
+}
+
 /// Whether a name is that of operations.
 pub(super) fn is_op(name: &[u8]) -> bool {
     named(name).column == Column::Op

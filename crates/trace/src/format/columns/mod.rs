@@ -9,6 +9,7 @@ use crate::number::unquoted;
 use crate::request::Op;
 
 mod date;
+pub(crate) mod foreign;
 mod heading;
 pub(crate) mod keyed;
 pub(crate) mod ops;

@@ -10,12 +10,16 @@ use crate::number;
 pub(super) struct Seen<'a> {
     pub(super) numbers: usize,
     pub(super) ops: usize,
+    /// The words that are operations.
+    pub(super) op_words: BTreeSet<&'a [u8]>,
     /// Dates with times of day, or dates alone.
     pub(super) dates: usize,
     /// Dates alone.
     pub(super) days: usize,
     /// Times of day alone.
     pub(super) clocks: usize,
+    /// Of these, those with parts of a second.
+    pub(super) parts: usize,
     /// Dates in styles that are not read.
     pub(super) unread: Option<&'a [u8]>,
     /// What is no number, no operation and no date.
@@ -59,10 +63,14 @@ pub(super) fn look<'a>(cells: impl Iterator<Item = &'a [u8]>, separator: u8) -> 
     for cell in cells {
         let is_op = ops::of(cell).is_some();
         seen.ops += usize::from(is_op);
+        if is_op {
+            seen.op_words.insert(cell);
+        }
         let is_date = date::looks_like(cell) || date::is_clock(cell);
         seen.dates += usize::from(date::looks_like(cell));
         seen.days += usize::from(date::is_day(cell));
         seen.clocks += usize::from(date::is_clock(cell));
+        seen.parts += usize::from(date::is_clock(cell) && cell.iter().any(|byte| matches!(byte, b'.' | b',')));
         if date::unread(cell).is_some() {
             seen.unread = Some(cell);
             continue;

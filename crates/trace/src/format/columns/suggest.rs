@@ -2,9 +2,9 @@
 
 use super::keyed::{self, Keys, is_bracket};
 use super::seen::{Seen, follows, look, number};
-use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, separator_of};
-use crate::format::TimeUnit;
+use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, separator_of, settle};
 use crate::format::dialect::named_separator;
+use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::request::Op;
 
 /// So many lines are looked at.
@@ -12,6 +12,9 @@ const LINES: usize = 200;
 
 /// One of so many lines names each value, where lines do.
 const KEYED_LINES: usize = 16;
+
+/// So many records show that a word is in each.
+const WORDED_RECORDS: usize = 3;
 
 /// So many different values rank a column alike.
 const DIFFERENT: usize = 64;
@@ -62,6 +65,8 @@ pub(crate) fn options(text: &[u8]) -> Option<Fit> {
     let names = names.take(1).chain(comments).find(|names| names.len() == count).unwrap_or_default();
     let names = keys.as_ref().map_or(names, |keys| keys.names.iter().map(Vec::as_slice).collect());
     let records: Vec<&Vec<&[u8]>> = rows.iter().copied().filter(|row| **row != names).collect();
+    let worded = if names.is_empty() { words_before(&records) } else { Vec::new() };
+    let names = if worded.is_empty() { names } else { worded };
     let seen: Vec<Seen> =
         (0..count).map(|index| look(records.iter().filter_map(|row| row.get(index).copied()), separator)).collect();
     let named = said_by(&names).unwrap_or_else(|| vec![None; count]);
@@ -75,11 +80,23 @@ pub(crate) fn options(text: &[u8]) -> Option<Fit> {
     let (ops, caveat) = operations(words, flag)?;
     fit.options += &ops;
     fit.caveat += caveat;
-    if let Some(unread) = seen.iter().find_map(|column| date::unread(column.unread?)) {
-        fit.caveat += &format!("; {unread}");
+    let unread = || seen.iter().find_map(|column| date::unread(column.unread?));
+    let has_clock = spec.time().is_some_and(|clock| clock != Some(Clock::Date) || spec.has_day());
+    if let Some(unread) = unread().filter(|_| !has_clock || spec.time() == Some(None)) {
+        let first = if unread.contains("`sed ") { "; the lines it makes have a guess of their own" } else { "" };
+        fit.caveat += &format!("; {unread}{first}");
     }
     if spec.time().is_none() {
         fit.caveat += "; no times were found: durations will be 0";
+    }
+    let device = spec.columns.iter().position(|column| matches!(column, Column::Device { .. }));
+    let is_numbered = |at: usize| names.get(at).is_none_or(|name| name.is_empty());
+    if device
+        .filter(|at| is_numbered(*at))
+        .and_then(|at| seen.get(at))
+        .is_some_and(|c| c.named == 0 && c.largest > 255.0)
+    {
+        fit.caveat += "; the numbers taken for devices may be those of processes, which `-` passes over";
     }
     if skip > 0 {
         fit.options += &format!(" --skip-lines {skip}");
@@ -120,6 +137,28 @@ fn operations(mut words: Vec<&[u8]>, flag: Option<Op>) -> Option<(String, &'stat
     Some((option, caveat))
 }
 
+/// The names of values that each line has in front of them, as in `lba 4096 len 8`; a word itself is `-`.
+fn words_before<'a>(records: &[&Vec<&'a [u8]>]) -> Vec<&'a [u8]> {
+    let of = |at: usize| records.iter().filter_map(move |row| row.get(at).copied());
+    let is_word = |cell: &[u8]| cell.len() > 1 && cell.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+    let constant = |at: usize| {
+        let word = of(at).next().filter(|word| is_word(word) && ops::of(word).is_none())?;
+        of(at).all(|other| other == word).then_some(word)
+    };
+    let count = records.first().map_or(0, |row| row.len());
+    let mut names: Vec<&[u8]> = vec![b""; if records.len() < WORDED_RECORDS { 0 } else { count }];
+    for at in 1..names.len() {
+        if let Some(word) = constant(at - 1)
+            && constant(at).is_none()
+            && !heading::is_open(word)
+        {
+            names.get_mut(at - 1).into_iter().for_each(|slot| *slot = b"-");
+            names.get_mut(at).into_iter().for_each(|slot| *slot = word);
+        }
+    }
+    if names.iter().filter(|name| name.len() > 1).count() < 2 { Vec::new() } else { names }
+}
+
 /// What the names of a heading say, each column once; none if that is little.
 fn said_by(names: &[&[u8]]) -> Option<Vec<Option<Column>>> {
     let all = heading::named_all(names.iter().copied());
@@ -131,9 +170,28 @@ fn said_by(names: &[&[u8]]) -> Option<Vec<Option<Column>>> {
         let once = if said.iter().any(again) { Column::Other } else { named.column };
         said.push((!named.open).then_some(once));
     }
+    for (slot, _) in said.iter_mut().zip(names).filter(|(_, name)| **name == b"-") {
+        *slot = Some(Column::Other);
+    }
     let needed =
         |column: &&Option<Column>| !matches!(column, None | Some(Column::Other | Column::Day | Column::Device { .. }));
     (said.iter().filter(needed).count() >= 2).then_some(said)
+}
+
+/// The unit of times that a column of numbers has: that in which they count from 1970, else one in which requests are a
+/// plausible time apart.
+fn unit_of(column: &Seen<'_>) -> TimeUnit {
+    let span = column.last.unwrap_or_default() - column.first;
+    let gap = span / (column.numbers.saturating_sub(1).max(1)) as f64;
+    match (settle::since_1970(column.first as u64), gap) {
+        (Some(unit), _) => unit,
+        _ if column.fractions > 0 => TimeUnit::S,
+        _ if column.first > 1e17 => TimeUnit::Ns,
+        // More than a second of microseconds, or than two of milliseconds, is long between requests.
+        (None, gap) if gap > 1e6 => TimeUnit::Ns,
+        (None, gap) if gap > 2e3 || column.first > 1e14 => TimeUnit::Us,
+        _ => TimeUnit::Ms,
+    }
 }
 
 /// What each column is, by what is most telling first. What a heading says stays.
@@ -158,12 +216,18 @@ fn kinds(
     let of = |index: usize| seen.get(index);
     let has_time = said(&kinds, |column| matches!(column, Column::Time(_)));
     let named_op = said(&kinds, |column| *column == Column::Op);
-    let words = named_op
-        .or_else(|| indices().find(|&index| free(&kinds, index) && of(index).is_some_and(|column| mostly(column.ops))));
+    let is_op = |index: &usize| free(&kinds, *index) && of(*index).is_some_and(|column| mostly(column.ops));
+    let differs = |index: &usize| of(*index).is_some_and(|column| column.op_words.len() > 1);
+    let words = named_op.or_else(|| indices().filter(is_op).find(differs)).or_else(|| indices().find(is_op));
     // Times are dates, also with times of day behind them, or times of day, or ascend and are the first column that does.
     let days = |index: &usize| of(*index).is_some_and(|column| mostly(column.days));
     let clocks = |index: &usize| of(*index).is_some_and(|column| mostly(column.clocks));
     let whole = indices().find(|index| of(*index).is_some_and(|column| mostly(column.dates)) && !days(index));
+    // Whole seconds of day are less than a number that counts from 1970.
+    let counted = indices().find(|index| {
+        of(*index).is_some_and(|c| mostly(c.numbers) && c.ascending && settle::since_1970(c.first as u64).is_some())
+    });
+    let clocks = |index: &usize| clocks(index) && (counted.is_none() || of(*index).is_some_and(|c| c.parts > 0));
     let dates = whole.or_else(|| indices().find(clocks)).filter(|&index| has_time.is_none_or(|time| time == index));
     give(&mut kinds, dates, Column::Time(Some(Clock::Date)));
     for day in indices().filter(days) {
@@ -200,13 +264,7 @@ fn kinds(
     let before = |time: usize| growing.iter().copied().find(|&other| follows(records, time, other, separator));
     let time = first.map(|time| before(time).unwrap_or(time));
     if let Some(column) = time.and_then(of) {
-        let unit = match column.last.unwrap_or_default() - column.first {
-            _ if column.fractions > 0 => TimeUnit::S,
-            // A second or more of nanoseconds, microseconds or milliseconds, by their size.
-            span if column.first > 1e17 || span > 1e12 => TimeUnit::Ns,
-            span if column.first > 1e14 || span > 1e7 => TimeUnit::Us,
-            _ => TimeUnit::Ms,
-        };
+        let unit = unit_of(column);
         give(&mut kinds, time, Column::Time(Some(Clock::Unit(unit))));
     }
     // What follows the time closely is that of the completion.
@@ -244,7 +302,9 @@ fn kinds(
         // Two words for operations begin differently, where two names of devices do not.
         let alike = |c: &Seen| c.names.first().map(|name| name.first()) == c.names.last().map(|name| name.first());
         let rank = |index: &usize| of(*index).map(|c| (c.names.len().abs_diff(2), alike(c)));
-        indices().filter(worded).min_by_key(rank)
+        // One word for all is none for operations.
+        let differ = |index: &usize| of(*index).is_some_and(|c| c.names.len() > 1);
+        indices().filter(worded).filter(differ).min_by_key(rank)
     };
     let constant = || {
         let is_one = |c: &Seen| mostly(c.numbers) && c.largest <= 3.0 && c.different.len() == 1;
@@ -282,14 +342,29 @@ fn kinds(
         give(&mut kinds, Some(size), Column::Size(bytes_of(size)));
     }
     if said(&kinds, |column| matches!(column, Column::Device { .. })).is_none() {
-        // Few names or numbers that come again are devices.
-        let named = indices().find(|&index| {
-            free(&kinds, index) && of(index).is_some_and(|c| mostly(c.named) && c.names.len() * 3 <= c.named * 2)
-        });
+        // Few names or numbers that come again are devices. Programs and their processes have other marks.
+        let is_plain = |name: &&[u8]| !name.iter().any(|byte| matches!(byte, b':' | b')' | b']'));
+        let rank = |index: &usize| of(*index).map(|c| (!c.names.iter().all(is_plain), c.names.len() < 2));
+        let named = indices()
+            .filter(|&index| {
+                free(&kinds, index) && of(index).is_some_and(|c| mostly(c.named) && c.names.len() * 3 <= c.named * 2)
+            })
+            .min_by_key(rank);
+        let named = named.filter(|index| rank(index).is_some_and(|(marked, one)| !(marked && one)));
         let comes_again = |index: &usize| of(*index).is_some_and(|c| c.different.len() * 3 <= c.numbers * 2);
         let numbered = || numeric(&kinds).into_iter().find(|index| *index < address && comes_again(index));
         let device = named.or_else(numbered);
         give(&mut kinds, device, Column::Device { names: false });
+    }
+    // Bytes that a name leaves open, and that are no sectors, are numbers of these.
+    for (kind, column) in kinds.iter_mut().zip(seen) {
+        if let Some(Column::Address(unit) | Column::Size(unit)) = kind
+            && unit.guessed
+            && unit.bytes == 1
+            && !in_bytes(column)
+        {
+            *unit = Unit { less_one: unit.less_one, ..Unit::of(SECTOR_BYTES) };
+        }
     }
     Some(kinds.into_iter().map(|kind| kind.unwrap_or(Column::Other)).collect())
 }
