@@ -89,7 +89,8 @@ fn wrong_columns(found: usize, right: &std::ops::RangeInclusive<usize>) -> Flaw 
     } else {
         format!("{low} to {high}")
     };
-    Flaw::Shape(format!("{found} columns where {right} belong"))
+    let columns = if found == 1 { "column" } else { "columns" };
+    Flaw::Shape(format!("{found} {columns} where {right} belong"))
 }
 
 /// A whole number that is not negative and fits 64 bits.

@@ -219,6 +219,9 @@ fn unknown(input: &Input, text: &[u8]) -> TraceError {
         return TraceError::file(&input.file, what);
     }
     let shown: Vec<String> = lines().take(LINES_SHOWN).map(|line| format!("`{}`", excerpt(line))).collect();
+    if let Some(what) = suggest::before_options(text) {
+        return TraceError::file(&input.file, format!("no known trace format; {what}"));
+    }
     let what = match suggest::options(text) {
         Some(Fit { options, caveat }) => format!(
             "no known trace format; it begins {}; {options} may be right: this is a guess by what values look like, so \

@@ -55,11 +55,10 @@ impl<P: LineParser> TextRecords<P> {
             }
             _ => {}
         }
+        let plain = what;
         let what = match self.format {
-            Format::Columns => format!(
-                "{what}; --columns or the heading names each column of a line, `-` in --columns one that is passed over"
-            ),
-            format => format!("{what}; a {format} record is `{}`", format.record()),
+            Format::Columns => format!("{plain}{}", self.advice()),
+            format => format!("{plain}; a {format} record is `{}`", format.record()),
         };
         if self.record_seen || !self.parser.allows_junk() {
             return Err(TraceError::line(&self.file, number, what));
@@ -82,10 +81,20 @@ impl<P: LineParser> TextRecords<P> {
             }
             _ => {
                 noted.skip(SkipReason::JunkBeforeFirst);
+                let what = if self.format == Format::Columns { plain } else { what };
                 noted.remark(&self.file, &format!("line {number} is left out: {what}"));
             }
         }
         Ok(())
+    }
+
+    /// What a person may do about a line that is no record of columns.
+    fn advice(&self) -> &'static str {
+        if self.record_seen {
+            "; a filter such as `grep -v` leaves out lines that are no records"
+        } else {
+            "; --columns names each column of a line, `-` one that is passed over, and --skip-lines lines before them"
+        }
     }
 
     /// The end of a file whose records have a line behind them that is none, such as a number of rows. What is behind a
@@ -110,7 +119,7 @@ impl<P: LineParser> TextRecords<P> {
                 Ok(Item::Header) => {}
                 Ok(Item::Skip(reason)) if !reason.has_record_shape() => noted.skip(reason),
                 Err(Flaw::Shape(_)) if lines < LINES_BEHIND_MAX => lines += 1,
-                _ => return Err(TraceError::line(&self.file, number, what)),
+                _ => return Err(TraceError::line(&self.file, number, what + self.advice())),
             }
         }
         (0..lines).for_each(|_| noted.skip(SkipReason::JunkAfterLast));

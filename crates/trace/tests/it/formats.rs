@@ -241,11 +241,11 @@ fn a_trace_without_a_usable_request_is_refused() {
 fn a_wrong_format_is_refused_with_the_first_line() {
     let error = error_of(b"1.0 0 8 8 0\n2.0 0 8 8 0\n", Some(Format::Msr));
     assert!(
-        error.starts_with("t:1: no msr record in the file: `1.0 0 8 8 0`: 1 columns where 6 to 7 belong"),
+        error.starts_with("t:1: no msr record in the file: `1.0 0 8 8 0`: 1 column where 6 to 7 belong"),
         "{error}"
     );
     let error = error_of(b"1.0 0 8 8 0\n", Some(Format::Csv));
-    assert!(error.starts_with("t:1: `1.0 0 8 8 0`: 1 columns where 5 belong"), "{error}");
+    assert!(error.starts_with("t:1: `1.0 0 8 8 0`: 1 column where 5 belong"), "{error}");
     let many = "x\n".repeat(1000);
     let error = error_of(many.as_bytes(), Some(Format::Spc));
     assert!(error.starts_with("t:1: no spc record in the first 64 lines: `x`:"), "{error}");

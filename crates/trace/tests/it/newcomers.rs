@@ -484,9 +484,7 @@ fn names_of_counts_are_sizes_and_those_of_blocks_units() {
         "@ts_us,op,lba,number of blocks",
     ] {
         let (requests, report) = read(&format!("{heading}\n1000,W,8,8\n2000,R,2048,1\n"));
-        let right =
-            if heading.contains("sector,") { [(1000, Op::Write, 8, 4096), (2000, Op::Read, 2048, 512)] } else { TWO };
-        assert_eq!(shown(&requests), right, "{heading}: {:?}", report.warnings);
+        assert_eq!(shown(&requests), TWO, "{heading}: {:?}", report.warnings);
     }
     let timed = "{\"@timestamp\":\"1970-01-01T00:00:00.001Z\",\"op\":\"W\",\"lba\":8,\"blocks\":8,\"block_size\":512}\n\
                  {\"@timestamp\":\"1970-01-01T00:00:00.002Z\",\"op\":\"R\",\"lba\":2048,\"blocks\":1,\"block_size\":512}\n";
@@ -587,4 +585,79 @@ fn single_quotes_are_no_part_of_values() {
         assert_eq!(shown(&read(text).0), TWO, "{text}");
     }
     assert_eq!(read("op,offset,size,who\nW,0,512,o'neill\nR,0,512,'tis\n").0.len(), 2);
+}
+
+/// So many lines, each by its number, a read every third.
+fn lines(of: impl Fn(u64, &str, u64) -> String) -> String {
+    (0..20).map(|n| of(n, if n % 3 == 0 { "read" } else { "write" }, n * 7919 % 1000 * 8) + "\n").collect()
+}
+
+#[test]
+fn words_before_values_are_their_names() {
+    let text = lines(|n, op, at| {
+        format!("1970-01-01T00:00:00.{:03}Z cpu{}:7)Trace: naa.{} cmd {op} lba {at} len 8 lat 5us", n + 1, n % 2, n % 3)
+    });
+    let told = read_as_told(&text, "--columns time:date,-,device,-,op,-,lba:512,-,size:512,-,-");
+    assert_eq!((told.len(), shown(&told)[1]), (20, (2000, Op::Write, 919 * 4096, 4096)));
+    let text = lines(|n, op, at| {
+        format!(
+            "Apr 12 08:00:00 host prog[7]: {} LUN {} {op} lba {at} blocks 8",
+            1_700_000_000_000_000 + n * 500,
+            n % 2
+        )
+    });
+    read_as_told(&text, "--columns -,-,-,-,-,time:us,-,device,op,-,lba:512,-,size:512");
+    let joined = lines(|n, op, at| format!("77@0.{n:03}:p{op}v blk 0x55 offset {} bytes 4096 flags 0x0", at * 512));
+    let said = error(&joined);
+    assert!(
+        said.contains("; operations are within the first word (`77@0.000:preadv`); `sed 's/[@]/ /;s/[:]/ /'` sets"),
+        "{said}"
+    );
+    let apart = joined.replace(['@', ':'], " ").replace("writev", "writev2");
+    read_as_told(&apart, "--columns -,time:s,op,-,device,-,offset,-,size,-,-");
+}
+
+#[test]
+fn guesses_are_plausible() {
+    // Nanoseconds of a machine's own clock, and since 1970.
+    let uptime = lines(|n, op, at| format!("{} nvme0n1 {op} {at} 4096", 5_123_283_061_137 + n * 4_000_000));
+    assert!(error(&uptime).contains("; --columns time:ns,device,op,lba:512,size may"), "{}", error(&uptime));
+    let since = lines(|n, op, at| format!("{} {op} {at} 4096", 1_681_287_062_881_593_456 + n * 4_000_000));
+    assert!(error(&since).contains("; --columns time:ns,op,lba:512,size may"), "{}", error(&since));
+    // A word that is the same in each line is no operation where others differ.
+    let level = lines(|n, op, at| format!("D {n}.5 {op} {} 4096", at * 512));
+    assert!(error(&level).contains("; --columns -,time:s,op,offset,size may"), "{}", error(&level));
+    let constant = lines(|n, _, at| format!("info {n}.5 {} 4096 x{}", at * 512, n % 7));
+    assert!(!error(&constant).contains("OP=info"), "{}", error(&constant));
+    let processes = lines(|n, op, at| format!("{n}.5 {} {op} {} 4096", 811 + n % 3 * 400, at * 512));
+    assert!(error(&processes).ends_with("may be those of processes, which `-` passes over"), "{}", error(&processes));
+}
+
+#[test]
+fn what_is_no_table_has_a_command_that_makes_one() {
+    for (text, said) in [
+        (
+            "-- a dump\nINSERT INTO `t` VALUES (1,'w',0,512),(2,'r',0,512);\n",
+            "t: SQL is no table of requests; `sed -nE ",
+        ),
+        (
+            "\"Time of Day\",\"Operation\",\"Detail\"\n\"8:11:02.4 AM\",\"ReadFile\",\"Offset: 2,937, Length: 4,096, Flags\"\n",
+            "t: the CSV of Process Monitor is no table",
+        ),
+        (
+            "7  1681287062.2 pread64(7, \"\\0\"..., 4096, 163552) = 4096\n",
+            "t: strace is no table of requests; `sed -nE ",
+        ),
+        (
+            "[ 5.1] sd 2:0:0:0: [sda] CDB: Write(10) 2a 00 06 51 ba 08 00 01 00 00\n",
+            "t: the kernel's log of SCSI commands",
+        ),
+    ] {
+        assert!(error(text).starts_with(said), "{}", error(text));
+    }
+    // As the commands make them.
+    let sql = lines(|n, op, at| format!("{n},'1970-01-01 00:00:00.{n:03}','sda','{op}',{},4096", at * 512));
+    read_as_told(&sql, "--columns -,time:date,device,op,offset,size");
+    let monitored = lines(|n, op, at| format!("8:11:02.{n:07} AM;{op}File;{};4096", at * 512));
+    read_as_told(&monitored, "--columns time:date,op,offset,size");
 }

@@ -1,5 +1,7 @@
 //! Text that is no table of requests, and the command that makes one of it: SQL, Process Monitor, strace, kernel logs.
 
+use super::{date, ops};
+use crate::error::excerpt;
 use crate::input::way::{Step, Way};
 
 /// The kinds of text: what each is called, what its lines have, and a filter that makes columns of them.
@@ -12,7 +14,7 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "the CSV of Process Monitor",
         is: |line| has(line, b"\"Offset: ") && has(line, b"Length: "),
-        filter: r#"sed -nE 's/^"([^"]*)".*"(ReadFile|WriteFile)".*Offset: ([0-9,]+), Length: ([0-9,]+).*/\1;\2;\3;\4/p'"#,
+        filter: r#"sed -nE 's/^"([^"]*)".*"(ReadFile|WriteFile)".*Offset: ([0-9,]+), Length: ([0-9,]+).*/\1;\2;\3;\4/;T;s/,//g;p'"#,
     },
     Kind {
         name: "strace",
@@ -34,6 +36,28 @@ struct Kind {
 
 /// So many lines are looked at.
 const LINES: usize = 64;
+
+/// Marks that may be between an operation and what is joined to it.
+const MARKS: &[u8] = b"@:(),;|=>";
+
+/// What to do with lines whose first word has the operation within it, as qemu's log has.
+pub(super) fn op_within(rows: &[&Vec<&[u8]>]) -> Option<String> {
+    let is_op = |word: &[u8]| word.len() > 2 && ops::of(word).is_some();
+    let first = rows.first()?.first()?;
+    let parts = |cell: &[u8]| cell.split(|byte| MARKS.contains(byte)).any(is_op);
+    let has = rows.iter().filter(|row| row.first().is_some_and(|cell| parts(cell))).count();
+    if has * 2 <= rows.len() || date::is_clock(first) || date::looks_like(first) {
+        return None;
+    }
+    let marks = first.iter().filter(|byte| MARKS.contains(byte));
+    let sed: Vec<String> = marks.map(|mark| format!("s/[{}]/ /", char::from(*mark))).collect();
+    Some(format!(
+        "operations are within the first word (`{}`); `sed '{}'` sets them apart, and the lines it makes have a guess of \
+         their own",
+        excerpt(first),
+        sed.join(";")
+    ))
+}
 
 /// What to do with such text.
 pub(crate) fn with_filter(text: &[u8], file: &str) -> Option<String> {

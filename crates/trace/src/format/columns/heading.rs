@@ -67,7 +67,7 @@ const OPS: &[&str] = &[
     "dir",
 ];
 const SIZES: &[&str] = &["size", "length", "len", "count", "nbytes", "nsectors", "nblocks", "npages", "nlb"];
-const ADDRESSES: &[&str] = &["offset", "address", "addr", "start", "lba", "lbn", "lsn", "slba"];
+const ADDRESSES: &[&str] = &["offset", "off", "address", "addr", "start", "lba", "lbn", "lsn", "slba"];
 /// Plurals that are sizes where nothing else is named.
 const SIZES_BY_UNIT: &[&str] = &["sectors", "blocks", "pages", "bytes", "kb", "kib"];
 const ADDRESSES_BY_UNIT: &[&str] = &["sector", "block", "page"];

@@ -2,7 +2,8 @@
 
 use super::keyed::{self, Keys, is_bracket};
 use super::seen::{Seen, follows, look, number};
-use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, separator_of, settle};
+use super::settle::lines_of;
+use super::{Clock, Column, ColumnSpec, Unit, date, foreign, heading, ops, separator_of, settle, split};
 use crate::format::dialect::named_separator;
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::request::Op;
@@ -27,6 +28,20 @@ pub(crate) struct Fit {
     pub(crate) options: String,
     /// What of them is a guess that a wrong figure would not show.
     pub(crate) caveat: String,
+}
+
+/// What to do first with lines in which no column has operations.
+pub(crate) fn before_options(text: &[u8]) -> Option<String> {
+    let lines = lines_of(text, 0).take(LINES);
+    let separator = lines_of(text, 0).take(LINES).last().map(separator_of)?;
+    let rows: Vec<Vec<&[u8]>> = lines.map(|line| split(line, separator)).collect();
+    let rows: Vec<&Vec<&[u8]>> = rows.iter().collect();
+    let has_ops = |at: usize| {
+        let is_op = |row: &&&Vec<&[u8]>| row.get(at).is_some_and(|cell| ops::of(cell).is_some());
+        rows.iter().filter(is_op).count() * 2 > rows.len()
+    };
+    let count = rows.last()?.len();
+    if (0..count).any(has_ops) { None } else { foreign::op_within(&rows) }
 }
 
 /// A `--columns` and a `--separator` that would read these lines, if there is one.
@@ -145,14 +160,13 @@ fn words_before<'a>(records: &[&Vec<&'a [u8]>]) -> Vec<&'a [u8]> {
         let word = of(at).next().filter(|word| is_word(word) && ops::of(word).is_none())?;
         of(at).all(|other| other == word).then_some(word)
     };
+    let is_number = |at: usize| of(at).next().is_some_and(|cell| number(cell, b' ').is_some());
     let count = records.first().map_or(0, |row| row.len());
     let mut names: Vec<&[u8]> = vec![b""; if records.len() < WORDED_RECORDS { 0 } else { count }];
     for at in 1..names.len() {
-        if let Some(word) = constant(at - 1)
-            && constant(at).is_none()
-            && !heading::is_open(word)
-        {
-            names.get_mut(at - 1).into_iter().for_each(|slot| *slot = b"-");
+        let Some(word) = constant(at - 1).filter(|_| constant(at).is_none() || is_number(at)) else { continue };
+        names.get_mut(at - 1).into_iter().for_each(|slot| *slot = b"-");
+        if !heading::is_open(word) {
             names.get_mut(at).into_iter().for_each(|slot| *slot = word);
         }
     }
