@@ -523,6 +523,7 @@ fn operations_have_the_words_of_systems() {
         let text = format!("time_us,op,offset,size\n1000,{write},4096,4096\n2000,{read_},1048576,512\n");
         assert_eq!(shown(&read(&text).0), TWO, "{write}");
     }
+    assert!(error("time_us,op,offset,size\n1,d_1,4096,4096\n").contains("no meaning yet"));
     // Of NVMe by its names alone.
     assert!(error("time_us,op,offset,size\n1000,0x01,4096,4096\n").contains("no meaning yet"));
 }
@@ -624,6 +625,8 @@ fn guesses_are_plausible() {
     assert!(error(&uptime).contains("; --columns time:ns,device,op,lba:512,size may"), "{}", error(&uptime));
     let since = lines(|n, op, at| format!("{} {op} {at} 4096", 1_681_287_062_881_593_456 + n * 4_000_000));
     assert!(error(&since).contains("; --columns time:ns,op,lba:512,size may"), "{}", error(&since));
+    let minutes = lines(|n, op, at| format!("{} {op} {at} 4096", 1_681_287_062 + n * 4_000));
+    assert!(error(&minutes).contains("; --columns time:us,op,lba:512,size may"), "{}", error(&minutes));
     // A word that is the same in each line is no operation where others differ.
     let level = lines(|n, op, at| format!("D {n}.5 {op} {} 4096", at * 512));
     assert!(error(&level).contains("; --columns -,time:s,op,offset,size may"), "{}", error(&level));

@@ -19,7 +19,7 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "strace",
         is: |line| (has(line, b"pread64(") || has(line, b"pwrite64(")) && has(line, b") = "),
-        filter: r"sed -nE 's/^([0-9]+ +)?([0-9.:]+) +(pread64|pwrite64)\(([0-9]+).*, ([0-9]+), ([0-9]+)\) += [0-9]+.*/\2 \4 \3 \6 \5/p'",
+        filter: r"sed -nE 's/^(\[pid +[0-9]+\] +|[0-9]+ +)?([0-9.:]+) +(pread64|pwrite64)\(([0-9]+).*, ([0-9]+), ([0-9]+)\) += [0-9]+.*/\2 \4 \3 \6 \5/p'",
     },
     Kind {
         name: "the kernel's log of SCSI commands",

@@ -1,123 +1,14 @@
 //! What the names in a heading stand for. A unit follows the name: `size_bytes`, `Time (us)`, `lba_4k`, `offsetKiB`.
 
+use super::nouns::{
+    ADDRESSES, ADDRESSES_BY_UNIT, BEGINS, COUNTERS, DEVICES, LATER, LIKELY_DEVICES, LIKELY_TIMES, NEUTRAL, OPS, SIZES,
+    SIZES_BY_UNIT, TIMES,
+};
 use super::units::{time_unit, unit_bytes};
-use super::{Clock, Column, Unit, ops, split};
+use super::{Clock, Column, Unit};
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::number::unquoted;
 use crate::request::Op;
-
-/// Times of something else than the request's begin.
-const LATER: &[&str] = &[
-    "response",
-    "responsetime",
-    "latency",
-    "lat",
-    "elapsed",
-    "duration",
-    "completion",
-    "complete",
-    "completed",
-    "finish",
-    "finished",
-    "end",
-    "ended",
-    "done",
-    "wait",
-    "service",
-    "svc",
-    "delay",
-    "delta",
-    "interval",
-];
-const TIMES: &[&str] = &["time", "timestamp", "ts", "t"];
-/// Times where no other column is one.
-const LIKELY_TIMES: &[&str] = &[
-    "datetime",
-    "when",
-    "at",
-    "clock",
-    "begin",
-    "began",
-    "starts",
-    "created",
-    "captured",
-    "logged",
-    "recorded",
-    "occurred",
-    "moment",
-    "instant",
-    "epoch",
-    "wall",
-    "wallclock",
-];
-const OPS: &[&str] = &[
-    "op",
-    "ops",
-    "opcode",
-    "operation",
-    "optype",
-    "type",
-    "iotype",
-    "rw",
-    "rwbs",
-    "action",
-    "command",
-    "cmd",
-    "direction",
-    "dir",
-];
-const SIZES: &[&str] = &["size", "length", "len", "count", "nbytes", "nsectors", "nblocks", "npages", "nlb"];
-const ADDRESSES: &[&str] = &["offset", "off", "address", "addr", "start", "lba", "lbn", "lsn", "slba"];
-/// Plurals that are sizes where nothing else is named.
-const SIZES_BY_UNIT: &[&str] = &["sectors", "blocks", "pages", "bytes", "kb", "kib"];
-const ADDRESSES_BY_UNIT: &[&str] = &["sector", "block", "page"];
-/// What is before a unit that it counts, as in `num_lba`, `nr_sector` and `number of blocks`.
-const COUNTERS: &[&str] = &["num", "nr", "no", "n", "nof", "number", "count"];
-const DEVICES: &[&str] =
-    &["device", "deviceid", "dev", "disk", "disknumber", "diskid", "drive", "lun", "volume", "volumeid", "vol", "asu"];
-/// Devices, or what has devices of its own.
-const LIKELY_DEVICES: &[&str] = &[
-    "nsid",
-    "namespace",
-    "devname",
-    "vm",
-    "vmid",
-    "vdisk",
-    "vdev",
-    "target",
-    "ssd",
-    "hdd",
-    "host",
-    "hostname",
-    "server",
-    "major",
-    "minor",
-];
-/// When a request begins, where a unit of times follows.
-const BEGINS: &[&str] = &[
-    "start",
-    "started",
-    "begin",
-    "begun",
-    "issue",
-    "issued",
-    "submit",
-    "submitted",
-    "arrival",
-    "arrived",
-    "queued",
-    "enqueued",
-    "dispatch",
-    "dispatched",
-    "recv",
-    "received",
-];
-/// Words behind a name that change nothing.
-const NEUTRAL: &[&str] = &[
-    "id", "no", "nr", "num", "number", "stamp", "start", "begin", "issue", "submit", "arrival", "in", "of", "since",
-    "utc", "unix", "epoch", "req", "request", "io", "i", "o", "the", "value", "unit", "units", "logical", "rel",
-    "relative", "abs", "absolute",
-];
 
 /// What a name stands for.
 pub(super) struct Named {
@@ -315,62 +206,6 @@ pub(super) fn sizes_blocks(name: &[u8]) -> bool {
     is_block_size(&words_of(name))
 }
 
-/// The names in a heading. Separators within brackets separate nothing, as in `LBA[4KB blocks]`, and blanks before them.
-pub(super) fn split_names(line: &[u8], separator: u8) -> Vec<&[u8]> {
-    let (mut names, mut begin, mut depth) = (Vec::new(), 0, 0usize);
-    let behind = |at: usize| line.get(at + 1);
-    for (at, byte) in line.iter().enumerate() {
-        match byte {
-            b'[' | b'(' => depth += 1,
-            b']' | b')' => depth = depth.saturating_sub(1),
-            b'"' => return split(line, separator),
-            _ => {}
-        }
-        let is_blank = separator == b' ' && matches!(byte, b' ' | b'\t');
-        let opens = is_blank && matches!(behind(at), Some(b'[' | b'('));
-        if depth == 0 && (*byte == separator || is_blank) && !opens {
-            names.push(line.get(begin..at).unwrap_or_default());
-            begin = at + 1;
-        }
-    }
-    names.push(line.get(begin..).unwrap_or_default());
-    names.retain(|name| separator != b' ' || !name.is_empty());
-    if depth > 0 { split(line, separator) } else { names.into_iter().map(unquoted).collect() }
-}
-
-/// What a heading says of words for operations, as `opcode(28=read,2a=write)` does.
-pub(super) fn meanings(name: &[u8]) -> Vec<(String, Op)> {
-    let text = String::from_utf8_lossy(name);
-    let inside = text.split_once(['(', '[']).map_or("", |(_, inside)| inside).trim_end_matches([')', ']']);
-    let pairs = inside.split([',', ';', '|', ' ']).filter_map(|pair| pair.split_once(['=', ':']));
-    let of = |(one, other): (&str, &str)| {
-        let means = |word: &str| ops::of(word.as_bytes());
-        match (means(one), means(other)) {
-            (_, Some(op)) => Some((one.to_ascii_lowercase(), op)),
-            (Some(op), None) => Some((other.to_ascii_lowercase(), op)),
-            (None, None) => None,
-        }
-    };
-    pairs.filter_map(of).collect()
-}
-
-/// Operations as NVMe numbers them, where names are those of its commands.
-pub(super) fn nvme_ops(names: &[Vec<u8>]) -> &'static [(&'static str, Op)] {
-    const OPS: &[(&str, Op)] = &[
-        ("0x01", Op::Write),
-        ("0x1", Op::Write),
-        ("01h", Op::Write),
-        ("0x02", Op::Read),
-        ("0x2", Op::Read),
-        ("02h", Op::Read),
-        ("0x00", Op::Flush),
-        ("0x0", Op::Flush),
-        ("0x09", Op::Trim),
-        ("0x9", Op::Trim),
-    ];
-    if names.iter().any(|name| has_word(name, &["slba", "nlb", "nsid"])) { OPS } else { &[] }
-}
-
 /// Whether a word of a likely time changes nothing of that.
 fn is_likely_time(word: &str) -> bool {
     LIKELY_TIMES.contains(&word) || NEUTRAL.contains(&word) || time_unit(word).is_some() || word == "date"
@@ -390,17 +225,6 @@ fn is_flag(words: &[String]) -> bool {
         [one] => matches!(one.as_str(), "isread" | "iswrite"),
         _ => false,
     }
-}
-
-/// What a comment says behind its mark.
-pub(super) fn of_comment(line: &[u8]) -> Option<&[u8]> {
-    const TITLES: [&str; 6] = ["columns", "fields", "format", "header", "names", "record"];
-    let marks = line.iter().take_while(|byte| matches!(byte, b'#' | b' ' | b'\t')).count();
-    let comment = line.get(marks..).filter(|_| line.starts_with(b"#"))?;
-    let colon = comment.iter().position(|byte| *byte == b':').unwrap_or_default();
-    let (title, rest) = comment.split_at_checked(colon)?;
-    let is_title = TITLES.iter().any(|known| title.eq_ignore_ascii_case(known.as_bytes()));
-    Some(if is_title { rest.get(1..).unwrap_or_default().trim_ascii() } else { comment })
 }
 
 /// Whether one of these is in a name.

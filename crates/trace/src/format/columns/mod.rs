@@ -12,12 +12,14 @@ mod date;
 pub(crate) mod foreign;
 mod heading;
 pub(crate) mod keyed;
+mod nouns;
 pub(crate) mod ops;
 pub(crate) mod parser;
 mod passed;
 mod seen;
 pub(crate) mod settle;
 pub(crate) mod suggest;
+mod title;
 mod units;
 
 /// So many columns can be named.

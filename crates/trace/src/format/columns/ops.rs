@@ -51,7 +51,8 @@ pub(crate) fn of(word: &[u8]) -> Option<Op> {
     plain(word).or_else(|| {
         let of_length = || word.strip_suffix(')')?.split_once('(').filter(|(_, length)| is_number(length));
         let numbered = || word.rsplit_once('_').filter(|(_, length)| is_number(length));
-        let scsi = of_length().or_else(numbered).and_then(|(name, _)| plain(name));
+        // A letter before a number is a name.
+        let scsi = of_length().or_else(numbered).filter(|(name, _)| name.len() > 1).and_then(|(name, _)| plain(name));
         scsi.or_else(|| find(&CALLS, word)).or_else(|| rwbs::word_of(word.as_bytes()))
     })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::keyed::{self, Keys, cells};
 use super::seen::number;
-use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, passed, separator_of, split, suggest, units};
+use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, passed, separator_of, split, suggest, title, units};
 use crate::TraceError;
 use crate::error::excerpt;
 use crate::format::TimeUnit;
@@ -152,9 +152,8 @@ fn commented(text: &[u8], separator: Option<u8>) -> impl Iterator<Item = (&[u8],
     // A date between blanks is two.
     let days = columns.iter().filter(|column| date::is_day(column)).count();
     let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let comments = lines.take_while(move |line| Some(*line) != record).filter_map(heading::of_comment);
-    let fits =
-        move |line: &&[u8]| (columns.len() - days..=columns.len()).contains(&heading::split_names(line, by).len());
+    let comments = lines.take_while(move |line| Some(*line) != record).filter_map(title::of_comment);
+    let fits = move |line: &&[u8]| (columns.len() - days..=columns.len()).contains(&title::split_names(line, by).len());
     comments.filter(fits).map(move |line| (line, by))
 }
 
@@ -169,7 +168,8 @@ fn plain_candidates(text: &[u8], mut separator: Option<u8>) -> impl Iterator<Ite
         None => Some((line, separator.unwrap_or_else(|| separator_of(line)))),
     });
     // Sentences and records name nothing.
-    all.filter(|(line, by)| !(*by == b' ' && line.ends_with(b".")) && !keyed::is_nested(line) && !is_record(line, *by))
+    let is_sentence = |line: &[u8], by: u8| by == b' ' && line.ends_with(b".");
+    all.filter(move |(line, by)| !(is_sentence(line, *by) || keyed::is_nested(line) || is_record(line, *by)))
 }
 
 /// Whether a line has numbers of its own as columns. Those that name each value are headings, too.
@@ -215,7 +215,7 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
 
 /// The names in a heading, or in a line that names each value.
 fn names_of<'a>(line: &'a [u8], separator: u8, keys: Option<&'a Keys>) -> Vec<&'a [u8]> {
-    keys.map_or_else(|| heading::split_names(line, separator), |keys| keys.names.iter().map(Vec::as_slice).collect())
+    keys.map_or_else(|| title::split_names(line, separator), |keys| keys.names.iter().map(Vec::as_slice).collect())
 }
 
 /// What the column of operations says yes to, where it is one of yes and no.
@@ -251,8 +251,8 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
             return Err(TraceError::file(file, what));
         };
         let op = found.spec.columns.iter().position(|column| *column == Column::Op);
-        let said = op.and_then(|at| found.names.get(at)).map_or(Vec::new(), |name| heading::meanings(name));
-        let of_nvme = heading::nvme_ops(&found.names).iter().map(|(word, op)| ((*word).to_owned(), *op));
+        let said = op.and_then(|at| found.names.get(at)).map_or(Vec::new(), |name| title::meanings(name));
+        let of_nvme = title::nvme_ops(&found.names).iter().map(|(word, op)| ((*word).to_owned(), *op));
         // What a person says comes first.
         let more = said.into_iter().chain(of_nvme).map(|(word, op)| (word, Some(op)));
         let ops = given.ops.into_iter().chain(more).collect();

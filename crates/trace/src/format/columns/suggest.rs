@@ -3,7 +3,7 @@
 use super::keyed::{self, Keys, is_bracket};
 use super::seen::{Seen, follows, look, number};
 use super::settle::lines_of;
-use super::{Clock, Column, ColumnSpec, Unit, date, foreign, heading, ops, separator_of, settle, split};
+use super::{Clock, Column, ColumnSpec, Unit, date, foreign, heading, ops, separator_of, settle, split, title};
 use crate::format::dialect::named_separator;
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::request::Op;
@@ -22,6 +22,9 @@ const DIFFERENT: usize = 64;
 
 /// A column of operations has so many words at the most.
 const FEW_WORDS: usize = 8;
+
+/// So many seconds are long between requests.
+const LONG_GAP_S: f64 = 100.0;
 
 /// Options that would read a file.
 pub(crate) struct Fit {
@@ -76,7 +79,7 @@ pub(crate) fn options(text: &[u8]) -> Option<Fit> {
         text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).take_while(|line| !is_record(line)).collect();
     let skip = if before.iter().all(|line| is_text(line)) { 0 } else { before.len() };
     let names = before.iter().rev().filter(|line| !is_text(line)).map(|line| cells(line));
-    let comments = before.iter().rev().filter_map(|line| heading::of_comment(line)).map(cells);
+    let comments = before.iter().rev().filter_map(|line| title::of_comment(line)).map(cells);
     let names = names.take(1).chain(comments).find(|names| names.len() == count).unwrap_or_default();
     let names = keys.as_ref().map_or(names, |keys| keys.names.iter().map(Vec::as_slice).collect());
     let records: Vec<&Vec<&[u8]>> = rows.iter().copied().filter(|row| **row != names).collect();
@@ -197,7 +200,8 @@ fn said_by(names: &[&[u8]]) -> Option<Vec<Option<Column>>> {
 fn unit_of(column: &Seen<'_>) -> TimeUnit {
     let span = column.last.unwrap_or_default() - column.first;
     let gap = span / (column.numbers.saturating_sub(1).max(1)) as f64;
-    match (settle::since_1970(column.first as u64), gap) {
+    let is_plausible = |unit: &TimeUnit| gap * unit.tick().ns as f64 / 1e9 < LONG_GAP_S;
+    match (settle::since_1970(column.first as u64).filter(is_plausible), gap) {
         (Some(unit), _) => unit,
         _ if column.fractions > 0 => TimeUnit::S,
         _ if column.first > 1e17 => TimeUnit::Ns,

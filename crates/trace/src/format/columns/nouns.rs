@@ -1,0 +1,114 @@
+//! The nouns in headings, by what a column of that name is.
+
+/// Times of something else than the request's begin.
+pub(super) const LATER: &[&str] = &[
+    "response",
+    "responsetime",
+    "latency",
+    "lat",
+    "elapsed",
+    "duration",
+    "completion",
+    "complete",
+    "completed",
+    "finish",
+    "finished",
+    "end",
+    "ended",
+    "done",
+    "wait",
+    "service",
+    "svc",
+    "delay",
+    "delta",
+    "interval",
+];
+pub(super) const TIMES: &[&str] = &["time", "timestamp", "ts", "t"];
+/// Times where no other column is one.
+pub(super) const LIKELY_TIMES: &[&str] = &[
+    "datetime",
+    "when",
+    "at",
+    "clock",
+    "begin",
+    "began",
+    "starts",
+    "created",
+    "captured",
+    "logged",
+    "recorded",
+    "occurred",
+    "moment",
+    "instant",
+    "epoch",
+    "wall",
+    "wallclock",
+];
+pub(super) const OPS: &[&str] = &[
+    "op",
+    "ops",
+    "opcode",
+    "operation",
+    "optype",
+    "type",
+    "iotype",
+    "rw",
+    "rwbs",
+    "action",
+    "command",
+    "cmd",
+    "direction",
+    "dir",
+];
+pub(super) const SIZES: &[&str] = &["size", "length", "len", "count", "nbytes", "nsectors", "nblocks", "npages", "nlb"];
+pub(super) const ADDRESSES: &[&str] = &["offset", "off", "address", "addr", "start", "lba", "lbn", "lsn", "slba"];
+/// Plurals that are sizes where nothing else is named.
+pub(super) const SIZES_BY_UNIT: &[&str] = &["sectors", "blocks", "pages", "bytes", "kb", "kib"];
+pub(super) const ADDRESSES_BY_UNIT: &[&str] = &["sector", "block", "page"];
+/// What is before a unit that it counts, as in `num_lba`, `nr_sector` and `number of blocks`.
+pub(super) const COUNTERS: &[&str] = &["num", "nr", "no", "n", "nof", "number", "count"];
+pub(super) const DEVICES: &[&str] =
+    &["device", "deviceid", "dev", "disk", "disknumber", "diskid", "drive", "lun", "volume", "volumeid", "vol", "asu"];
+/// Devices, or what has devices of its own.
+pub(super) const LIKELY_DEVICES: &[&str] = &[
+    "nsid",
+    "namespace",
+    "devname",
+    "vm",
+    "vmid",
+    "vdisk",
+    "vdev",
+    "target",
+    "ssd",
+    "hdd",
+    "host",
+    "hostname",
+    "server",
+    "major",
+    "minor",
+];
+/// When a request begins, where a unit of times follows.
+pub(super) const BEGINS: &[&str] = &[
+    "start",
+    "started",
+    "begin",
+    "begun",
+    "issue",
+    "issued",
+    "submit",
+    "submitted",
+    "arrival",
+    "arrived",
+    "queued",
+    "enqueued",
+    "dispatch",
+    "dispatched",
+    "recv",
+    "received",
+];
+/// Words behind a name that change nothing.
+pub(super) const NEUTRAL: &[&str] = &[
+    "id", "no", "nr", "num", "number", "stamp", "start", "begin", "issue", "submit", "arrival", "in", "of", "since",
+    "utc", "unix", "epoch", "req", "request", "io", "i", "o", "the", "value", "unit", "units", "logical", "rel",
+    "relative", "abs", "absolute",
+];
