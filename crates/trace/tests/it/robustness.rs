@@ -61,8 +61,13 @@ fn read_of(opened: Result<TraceFile, TraceError>, bytes: usize, options: &OpenOp
     // not yield it counts.
     let report = reader.report();
     let is_text = |reason| {
-        use SkipReason::{ArchiveLeftover, BlankLine, Comment, Heading, JunkBeforeFirst, RecorderLine};
-        matches!(reason, ArchiveLeftover | BlankLine | Comment | Heading | JunkBeforeFirst | RecorderLine)
+        use SkipReason::{
+            ArchiveLeftover, BlankLine, Comment, Heading, JunkAfterLast, JunkBeforeFirst, RecorderLine,
+        };
+        matches!(
+            reason,
+            ArchiveLeftover | BlankLine | Comment | Heading | JunkAfterLast | JunkBeforeFirst | RecorderLine
+        )
     };
     let left_out = report.left_out.iter().filter(|(reason, _)| !is_text(*reason)).map(|(_, count)| count).sum::<u64>();
     if !failed && report.split == 0 && first.is_none() {
