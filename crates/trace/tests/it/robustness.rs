@@ -61,9 +61,7 @@ fn read_of(opened: Result<TraceFile, TraceError>, bytes: usize, options: &OpenOp
     // not yield it counts.
     let report = reader.report();
     let is_text = |reason| {
-        use SkipReason::{
-            ArchiveLeftover, BlankLine, Comment, Heading, JunkAfterLast, JunkBeforeFirst, RecorderLine,
-        };
+        use SkipReason::{ArchiveLeftover, BlankLine, Comment, Heading, JunkAfterLast, JunkBeforeFirst, RecorderLine};
         matches!(
             reason,
             ArchiveLeftover | BlankLine | Comment | Heading | JunkAfterLast | JunkBeforeFirst | RecorderLine
