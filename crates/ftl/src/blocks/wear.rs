@@ -219,7 +219,7 @@ impl Blocks {
         at: Time,
     ) -> Option<(Block, Time)> {
         let wear = self.wear.as_mut()?;
-        let pool = self.pool.on(die);
+        let pool = self.pool.first_on(die);
         let purpose = self.phase.purpose(Purpose::Wear);
         let mut found = [None; LOOKS_MAX as usize];
         let mut ready = at;
