@@ -173,6 +173,9 @@ impl MappingCache {
     /// The set that an entry belongs to.
     #[inline]
     fn home(&self, key: u32) -> usize {
+        if self.window == self.regular {
+            return scattered(key, self.regular);
+        }
         let start = self.window_of(self.list_of(key / self.entries_per_page));
         self.behind(start, scattered(key, self.window))
     }
@@ -314,7 +317,22 @@ impl MappingCache {
                 let clean = self.within_reach(home).map(oldest).find(|slot| !self.is_dirty(*slot));
                 clean.unwrap_or_else(|| oldest(home))
             }
+            Evict::Fullest => self.clean_or_fullest(home),
         }
+    }
+
+    /// Of the entries used longest ago, half of a set, one that is clean, or one whose translation page has the most
+    /// dirty entries.
+    fn clean_or_fullest(&self, home: usize) -> Slot {
+        let old = |set: usize| self.sets[set].older_half(self.ways(set)).map(move |way| Slot::new(set, way));
+        let age = |slot: &Slot| self.set_of(*slot).age(slot.way());
+        let clean = |set: usize| old(set).filter(|slot| !self.is_dirty(*slot)).max_by_key(age);
+        let fullest = || {
+            let dirty = |slot: &Slot| self.dirty_of(self.key(*slot) / self.entries_per_page).count();
+            old(home).max_by_key(|slot| (dirty(slot), age(slot)))
+        };
+        let found = self.within_reach(home).find_map(clean).or_else(fullest);
+        found.unwrap_or_else(|| Slot::new(home, self.sets[home].oldest(self.ways(home))))
     }
 
     /// The entry has been used.

@@ -143,6 +143,18 @@ impl Set {
         self.states[way] = self.states[way] & FLAGS | oldest;
     }
 
+    /// How many of the places were used since this one.
+    #[inline]
+    pub(super) fn age(&self, way: usize) -> u8 {
+        self.states[way] >> AGE_SHIFT
+    }
+
+    /// Of the first `ways` places, the half that was used longest ago.
+    #[inline]
+    pub(super) fn older_half(&self, ways: usize) -> impl Iterator<Item = usize> {
+        (0..ways).filter(move |way| usize::from(self.age(*way)) >= ways / 2)
+    }
+
     /// Of the first `ways` places, the one that was used longest ago.
     #[inline]
     pub(super) fn oldest(&self, ways: usize) -> usize {
@@ -159,11 +171,8 @@ mod tests {
 
     fn by_age(set: &Set, ways: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..ways).collect();
-        order.sort_by_key(|way| set.states[*way] >> AGE_SHIFT);
-        assert_eq!(
-            order.iter().map(|way| set.states[*way] >> AGE_SHIFT).collect::<Vec<_>>(),
-            (0..ways as u8).collect::<Vec<_>>()
-        );
+        order.sort_by_key(|way| set.age(*way));
+        assert_eq!(order.iter().map(|way| set.age(*way)).collect::<Vec<_>>(), (0..ways as u8).collect::<Vec<_>>());
         order
     }
 
@@ -187,6 +196,7 @@ mod tests {
                 set.set(way, (draw >> 8) as u8 & FLAGS);
                 assert_eq!(by_age(&set, ways), order);
                 assert_eq!(Some(&set.oldest(ways)), order.last());
+                assert!(set.older_half(ways).all(|way| order[ways / 2..].contains(&way)));
             }
         }
     }

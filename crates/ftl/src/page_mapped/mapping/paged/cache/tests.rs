@@ -48,7 +48,7 @@ fn held_against_a_map(capacity: u32, keys: u32, entries_per_page: u32, evict: Ev
 
 #[test]
 fn no_dirty_entry_is_lost_and_a_translation_page_finds_its_own() {
-    for evict in [Evict::Lru, Evict::CleanFirst] {
+    for evict in [Evict::Lru, Evict::CleanFirst, Evict::Fullest] {
         for (capacity, keys, entries_per_page) in [(1, 9, 4), (5, 90, 8), (17, 300, 8), (100, 4_000, 16)] {
             held_against_a_map(capacity, keys, entries_per_page, evict);
         }
