@@ -1,11 +1,11 @@
-//! The RAM ledger: what an FTL holds is allocated when it is formatted. A controller has nothing to grow into.
+//! The RAM ledger: what has its size at format keeps it. A controller has nothing to grow into.
 
 use crate::common::{Host, Step, chips, config, most_pages, scaled, small, with_metadata};
 use phelsuma_ftl::{PRESETS, RamLedger};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What a new drive has nothing in yet. These are counted as far as they are filled, and bounded by the configuration.
+/// What a new drive has nothing in yet. These are counted as far as they are in use; the test does not bound them.
 const FILLED: &[&str] = &[
     // Lists of what one request makes stale, and of the blocks that it closes and frees.
     "buffer.before",
@@ -51,27 +51,14 @@ fn nothing_grows_while_a_drive_serves() {
         let formatted = ledger(&host);
         host.write(0, logical_pages, false).unwrap();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(38);
-        let mut serve = |host: &mut Host, steps: u32| {
-            for _ in 0..steps {
-                host.step(&Step::by_chance(&mut rng, logical_pages)).unwrap();
-            }
-        };
-        serve(&mut host, 400);
-        let filled = ledger(&host);
-        serve(&mut host, scaled(1_200, 12_000));
+        for _ in 0..scaled(600, 6_000) {
+            host.step(&Step::by_chance(&mut rng, logical_pages)).unwrap();
+        }
         let served = ledger(&host);
         let of = |ledger: &RamLedger, name: &str| ledger.all().find(|(other, _)| *other == name).map_or(0, |(_, b)| b);
         for (name, bytes) in served.all().filter(|(name, _)| !FILLED.contains(name)) {
             let before = of(&formatted, name);
             assert!(bytes <= before, "{}: {name} has grown from {before} to {bytes} bytes", preset.name);
         }
-        let most = filled.all_total() + filled.all_total() / 50;
-        assert!(
-            served.all_total() <= most,
-            "{}: {} bytes, then {}",
-            preset.name,
-            filled.all_total(),
-            served.all_total()
-        );
     }
 }
