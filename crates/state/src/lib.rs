@@ -3,8 +3,7 @@
 //! So a field that is added to a type is saved as well, or the type does not compile. A field with `#[preserve(fixed)]`
 //! follows from the configuration: it is not saved, and stays as it was made. A type with such a field, or with
 //! `#[preserve(in_place)]`, cannot be made from a saved state alone: it is taken back into one made before.
-//! So are the elements of a field with `#[preserve(each)]`, a vector whose length follows from the configuration. With
-//! `#[preserve(rebuilt)]` its method `rebuild` is called then.
+//! So are the elements of a field with `#[preserve(each)]`, a vector whose length follows from the configuration.
 
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, Literal, TokenStream as Tokens};
@@ -31,8 +30,7 @@ pub fn derive_preserve(input: TokenStream) -> TokenStream {
         quote!(#(#predicates,)*)
     });
     let state = quote!(::phelsuma_nand::state);
-    let rebuilt = says(&input.attrs, "rebuilt");
-    let mut in_place = rebuilt || says(&input.attrs, "in_place");
+    let mut in_place = says(&input.attrs, "in_place");
     let (save, restore, load) = match &input.data {
         Data::Struct(data) => {
             in_place |= data.fields.iter().any(|field| says(&field.attrs, "fixed") || says(&field.attrs, "each"));
@@ -43,7 +41,6 @@ pub fn derive_preserve(input: TokenStream) -> TokenStream {
             return syn::Error::new_spanned(name, "a union has no state that could be saved").to_compile_error().into();
         }
     };
-    let rebuild = rebuilt.then(|| quote!(self.rebuild();));
     let load = (!in_place).then(|| {
         quote! {
             impl #impl_generics #state::Load for #name #type_generics
@@ -66,7 +63,6 @@ pub fn derive_preserve(input: TokenStream) -> TokenStream {
 
             fn take_state(&mut self, from: &mut dyn #state::StateIn) -> #state::Result<()> {
                 #restore
-                #rebuild
                 Ok(())
             }
         }

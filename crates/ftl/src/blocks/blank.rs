@@ -83,8 +83,8 @@ impl Blocks {
         let mut done = at;
         while self.lacks_blank() && !self.is_read_only() {
             // So that no die has less to write to than others.
-            let fullest = (0..self.geometry.dies()).max_by_key(|die| self.pool.on(*die).len());
-            let Some(die) = fullest.filter(|die| !self.pool.on(*die).is_empty()) else { break };
+            let fullest = (0..self.geometry.dies()).max_by_key(|die| self.pool.len_on(*die));
+            let Some(die) = fullest.filter(|die| self.pool.len_on(*die) > 0) else { break };
             let Some(Taken { block, at, .. }) = self.take_free(nand, watch, die, 0, at) else { break };
             if let Some(erased) = self.erase_free(nand, watch, block, purpose, at)? {
                 done = done.max(erased);
@@ -112,6 +112,6 @@ impl Blocks {
 
     /// RAM of their list.
     pub(super) fn bytes_of_blank(&self) -> usize {
-        self.blank.capacity() * size_of::<Blank>()
+        self.critical as usize * size_of::<Blank>()
     }
 }

@@ -126,7 +126,7 @@ impl Blocks {
             streams: vec![0; geometry.blocks() as usize],
             counters: Counters::new(geometry.blocks()),
             pool: FreePool::new(geometry),
-            blank: Vec::new(),
+            blank: Vec::with_capacity(critical_blocks(&geometry) as usize),
             held: 0,
             failures: Failures::new(barriers),
             open: OpenBlocks::new(&geometry, streams),
@@ -270,8 +270,8 @@ impl Blocks {
         let blocks = u64::from(self.geometry.blocks());
         self.counters.ram(counter_bytes, ledger);
         ledger.structure("blocks.use", blocks / 4);
-        ledger.structure("blocks.free_pool", blocks.div_ceil(8));
-        ledger.index("index.free_pool_queue", (self.pool.bytes() + self.bytes_of_blank()) as u64);
+        self.pool.ram(ledger);
+        ledger.index("index.blank_blocks", self.bytes_of_blank() as u64);
         ledger.index("index.block_use_and_stream", blocks * 2 - blocks / 4);
         let lists = self.failures.bytes() + self.metadata.waiting.capacity() * size_of::<Block>();
         ledger.index("index.failing_and_waiting", lists as u64);

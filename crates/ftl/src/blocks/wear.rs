@@ -219,7 +219,7 @@ impl Blocks {
         at: Time,
     ) -> Option<(Block, Time)> {
         let wear = self.wear.as_mut()?;
-        let pool = self.pool.on(die);
+        let pool = self.pool.first_on(die);
         let purpose = self.phase.purpose(Purpose::Wear);
         let mut found = [None; LOOKS_MAX as usize];
         let mut ready = at;
@@ -243,7 +243,10 @@ impl Blocks {
 
     pub(super) fn ram_of_wear(&self, ledger: &mut RamLedger) {
         if self.wear.is_some() {
-            ledger.structure("blocks.wear", size_of::<Wear>() as u64);
+            // The statistics, where the scan is, and the count for the next first page: as appendix D counts them.
+            let statistics = size_of::<Known>() + 2 * size_of::<u32>();
+            ledger.structure("blocks.wear", statistics as u64);
+            ledger.index("index.wear_scan", (size_of::<Wear>() - statistics) as u64);
         }
     }
 }

@@ -54,6 +54,7 @@ values! { OnMiss "What a host write does when the mapping entry is not cached." 
 values! { Evict "Which cached entry goes first." {
     Lru "lru" "The one used longest ago (GeckoFTL section 2)."
     CleanFirst "clean-first" "One that a synchronization has written along: a host that writes has no use for it."
+    Fullest "fullest" "Of those used longest ago a clean one, or one whose translation page has the most dirty entries."
 } }
 
 group! {

@@ -160,22 +160,22 @@ impl Pool {
         (channel..self.geometry.dies()).step_by(self.geometry.channels() as usize)
     }
 
-    /// The free blocks of a die, those that have been free for longest first.
+    /// The first of the free blocks of a die to be taken, those that have been free for longest first.
     pub(super) fn free_on(&self, die: u32) -> &VecDeque<Block> {
-        self.free.on(die)
+        self.free.first_on(die)
     }
 
     /// The die that the next block is taken from: of a channel the one with the most of them, if there is any there;
     /// otherwise they take turns.
     pub(super) fn next_die(&self, channel: Option<u32>) -> Option<u32> {
-        let own = channel.and_then(|channel| self.dies_of(channel).max_by_key(|die| self.free.on(*die).len()));
-        own.filter(|die| !self.free.on(*die).is_empty()).or_else(|| self.free.die_from(self.turn))
+        let own = channel.and_then(|channel| self.dies_of(channel).max_by_key(|die| self.free.len_on(*die)));
+        own.filter(|die| self.free.len_on(*die) > 0).or_else(|| self.free.die_from(self.turn))
     }
 
     fn take_free(&mut self, die: u32) -> Option<Block> {
         let place = match &self.wear {
             None => 0,
-            Some(wear) => wear.choice(self.free.on(die))?,
+            Some(wear) => wear.choice(self.free.first_on(die))?,
         };
         self.free.take(die, place)
     }
@@ -289,8 +289,7 @@ impl Pool {
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         let blocks = u64::from(self.geometry.blocks());
         ledger.structure("blocks.use", (blocks * 3).div_ceil(8));
-        ledger.structure("blocks.free_pool", blocks.div_ceil(8));
-        ledger.index("index.free_pool_queue", self.free.bytes() as u64);
+        self.free.ram(ledger);
         ledger.index("index.block_use", blocks - (blocks * 3).div_ceil(8));
         if let Some(wear) = &self.wear {
             wear.ram(ledger);

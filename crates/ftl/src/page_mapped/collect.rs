@@ -379,8 +379,7 @@ impl PageMapped {
     ) -> Result<Time, FtlError> {
         let mut done = at;
         let page_bytes = self.blocks.geometry().page_bytes();
-        // None of their translation pages is read: where they were is known.
-        self.mapping.warm(nand, &[], moving.pages());
+        self.mapping.warm(nand, moving.keys(), false);
         for index in 0..moving.pages() {
             let (page, content) = moving.get(index, page_bytes);
             let key = LogicalPage(page.spare.key);

@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Content, Page, Spare, Time};
+use phelsuma_nand::{Content, LogicalPage, Page, Spare, Time};
 
 /// How many pages are held at a time.
 pub(crate) const PAGES: usize = 16;
@@ -53,6 +53,11 @@ impl MoveBuffer {
 
     pub(crate) fn pages(&self) -> usize {
         self.pages.len()
+    }
+
+    /// The logical pages that they are of.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = LogicalPage> + Clone {
+        self.pages.iter().map(|page| LogicalPage(page.spare.key))
     }
 
     pub(crate) fn get(&self, index: usize, page_bytes: u32) -> (Moving, Content<'_>) {

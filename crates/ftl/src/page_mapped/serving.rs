@@ -114,7 +114,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn warm(&self, nand: &N, pages: &[LogicalPage]) {
-        if self.mapping.warm(nand, pages, pages.len()) {
+        if self.mapping.warm(nand, pages.iter().copied(), true) {
             return;
         }
         // Loads that do not wait for each other: first the entries, then the bits of the pages they name.

@@ -16,6 +16,7 @@ mod integrity;
 mod last;
 mod last_snapshot;
 mod last_wear;
+mod ledger;
 mod looks;
 mod merges;
 mod model;

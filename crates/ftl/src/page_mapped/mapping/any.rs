@@ -154,8 +154,8 @@ impl Mapping for AnyMapping {
     }
 
     #[inline]
-    fn warm<N: Nand>(&self, nand: &N, entered: &[LogicalPage], evicted: usize) -> bool {
-        each!(self, own => own.warm(nand, entered, evicted))
+    fn warm<N: Nand>(&self, nand: &N, entered: impl Iterator<Item = LogicalPage> + Clone, by_host: bool) -> bool {
+        each!(self, own => own.warm(nand, entered, by_host))
     }
 
     #[inline]

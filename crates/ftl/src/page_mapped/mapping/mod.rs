@@ -146,10 +146,10 @@ pub(crate) trait Mapping: Clone {
         None
     }
 
-    /// Has memory fetched that is likely to be read when the entries of these pages are, and so many are evicted: the
-    /// table on flash, where the host's memory holds it. Nothing changes by it. Whether it keeps its table there.
+    /// Has memory fetched that is likely to be read when the entries of these pages are entered: the table on
+    /// flash, where the host's memory holds it. Nothing changes by it. Whether it keeps its table there.
     #[inline]
-    fn warm<N: Nand>(&self, _nand: &N, _entered: &[LogicalPage], _evicted: usize) -> bool {
+    fn warm<N: Nand>(&self, _nand: &N, _entered: impl Iterator<Item = LogicalPage> + Clone, _by_host: bool) -> bool {
         false
     }
 

@@ -1,94 +1,131 @@
-//! The cache of mapping entries: least recently used first out, with a dirty and a UIP flag each (GeckoFTL section 4).
+//! The cache of mapping entries, with a dirty and a UIP flag each (GeckoFTL section 4).
 //!
-//! The paper finds the dirty entries of a translation page by a tree over the cache. Here each translation page has the
-//! head of a list of its dirty entries: an eviction touches those alone, whatever the size of the cache.
+//! The paper has one order of use over all entries. Links and a hash for it took 36 bytes an entry, beside the eight of
+//! the entry itself. Here an entry belongs to a *set* of sixteen places ([`set`]), found by its key. A set has an exact
+//! order of use, and what must go is the oldest of it. That takes eleven bytes an entry in all, allocated once.
+//!
+//! The paper finds the dirty entries of a translation page by a tree over the cache. Here they are in a list. Some
+//! translation pages share a list, so that the heads take half a byte an entry. A synchronization touches a few entries
+//! besides its own, whatever the size of the cache. Links of two bytes reach 65,536 places: in a larger cache the
+//! entries of a list lie in a *window* of sets.
+//!
+//! A recovery may find entries for which their sets have no room. These *surplus* entries are in sets of their own, and
+//! leave before the drive serves.
+
+mod lists;
+mod set;
 
 use crate::RamLedger;
+use crate::config::Evict;
 use alloc::vec;
 use alloc::vec::Vec;
-use hashbrown::HashTable;
 use phelsuma_nand::state::Preserve;
+use set::{DIRTY, Set, UIP, UNSURE, UPDATED, WAYS};
 
-const NONE: u32 = u32::MAX;
+/// No entry: the end of a list.
+const NONE: u16 = u16::MAX;
 
-const DIRTY: u8 = 1;
-const UIP: u8 = 2;
-/// Updated since the checkpoints' hand came by.
-const UPDATED: u8 = 4;
-/// Found by a recovery: what its translation page names is stale, and was perhaps reported (GeckoFTL appendix C.3.2).
-const UNSURE: u8 = 8;
+/// Sets that an entry may be in, where those go first that are clean: its own, and those behind it. In one set alone
+/// there is too often none that is clean.
+const REACH: usize = 4;
 
-/// A cached mapping entry, by its slot.
+/// Sets of a window: links reach all of their places.
+const WINDOW_MAX: usize = NONE as usize / WAYS - REACH;
+
+/// Entries of the cache for each list of dirty entries.
+const ENTRIES_PER_LIST: u32 = 4;
+
+/// A place in the cache, of which an entry has one as long as it is cached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 pub(super) struct Slot(u32);
 
 impl Slot {
+    /// The first one.
+    pub(super) const FIRST: Self = Self(0);
+
+    #[inline]
+    fn new(set: usize, way: usize) -> Self {
+        Self((set * WAYS + way) as u32)
+    }
+
     /// Its number: below that of the cache's slots.
+    #[inline]
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
-}
 
-#[derive(Clone, Copy, Preserve)]
-struct Entry {
-    key: u32,
-    /// The mapping of it: a physical page, or one of the table's marks.
-    value: u32,
-    newer: u32,
-    older: u32,
-    /// The next in the list of its translation page's dirty entries, while it is one.
-    dirty_next: u32,
-    flags: u8,
+    #[inline]
+    fn set(self) -> usize {
+        self.index() / WAYS
+    }
+
+    #[inline]
+    fn way(self) -> usize {
+        self.index() % WAYS
+    }
 }
 
 /// Mapping entries in RAM.
 #[derive(Clone, Preserve)]
-#[preserve(rebuilt)]
 pub(super) struct MappingCache {
-    entries: Vec<Entry>,
+    /// Those that have a number of surplus entries follow the regular ones.
+    sets: Vec<Set>,
+    regular: usize,
+    /// Regular sets from this one on have one place less than those before.
+    wider: usize,
+    /// Places of the sets before `wider`.
+    ways: usize,
+    /// Sets of a window: all regular ones, or as many as links reach.
+    window: usize,
     capacity: u32,
-    /// With the entries that a recovery may find: as many as there can ever be. The vector's capacity does not show it:
-    /// a copy of it has less.
-    room: u32,
-    table: HashTable<u32>,
-    newest: u32,
-    oldest: u32,
-    /// By translation page: its first dirty entry.
-    dirty: Vec<u32>,
+    /// More entries that a recovery may find.
+    spare: u32,
+    evict: Evict,
+    /// By list: its first dirty entry.
+    lists: Vec<u16>,
     entries_per_page: u32,
+    /// Entries of regular sets.
+    len: u32,
+    surplus: u32,
     dirty_count: u32,
     unsure_count: u32,
 }
 
+/// One of `n`, evenly, and the same for the same number.
 #[inline]
-fn hash(key: u32) -> u64 {
-    u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(20)
+fn scattered(number: u32, n: usize) -> usize {
+    let hash = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    ((hash * n as u64) >> 32) as usize
 }
 
 impl MappingCache {
     /// Of `capacity` entries, and of `spare` more that a recovery may find.
     pub(super) fn new(capacity: u32, spare: u32, translation_pages: u32, entries_per_page: u32) -> Self {
-        let room = capacity as usize + spare as usize;
+        let regular = (capacity as usize).div_ceil(WAYS).max(1);
+        let narrower = regular * (capacity as usize).div_ceil(regular) - capacity as usize;
+        let lists = translation_pages.min(capacity / ENTRIES_PER_LIST).max(1);
         Self {
-            entries: Vec::with_capacity(room),
+            sets: vec![Set::new(); regular],
+            regular,
+            wider: regular - narrower,
+            ways: (capacity as usize).div_ceil(regular),
+            window: regular.min(WINDOW_MAX),
             capacity,
-            room: capacity.saturating_add(spare),
-            table: HashTable::with_capacity(room),
-            newest: NONE,
-            oldest: NONE,
-            dirty: vec![NONE; translation_pages as usize],
+            spare,
+            evict: Evict::Lru,
+            lists: vec![NONE; lists as usize],
             entries_per_page,
+            len: 0,
+            surplus: 0,
             dirty_count: 0,
             unsure_count: 0,
         }
     }
 
-    /// The table holds every entry again.
-    fn rebuild(&mut self) {
-        let entries = &self.entries;
-        for (at, entry) in (0..).zip(entries) {
-            self.table.insert_unique(hash(entry.key), at, |slot| hash(entries[*slot as usize].key));
-        }
+    /// Which entry goes first. To be said while there is none.
+    pub(super) fn evict(&mut self, evict: Evict) {
+        debug_assert_eq!(self.len(), 0, "entries are where they are not looked for");
+        self.evict = evict;
     }
 
     /// How many entries it can hold.
@@ -96,9 +133,9 @@ impl MappingCache {
         self.capacity
     }
 
-    /// How many slots there can be.
-    pub(super) fn slots(&self) -> u32 {
-        self.room
+    /// How many slots there are.
+    pub(super) fn slots(&self) -> usize {
+        self.regular * WAYS
     }
 
     /// How many of its entries are not in translation pages.
@@ -106,36 +143,99 @@ impl MappingCache {
         self.dirty_count
     }
 
+    /// How many entries there are.
+    fn len(&self) -> u32 {
+        self.len + self.surplus
+    }
+
+    /// Whether not even a recovery can enter another.
+    pub(super) fn has_no_room(&self) -> bool {
+        self.len() >= self.capacity.saturating_add(self.spare)
+    }
+
+    /// Places of a set.
+    #[inline]
+    fn ways(&self, set: usize) -> usize {
+        match set {
+            set if set < self.wider => self.ways,
+            set if set < self.regular => self.ways - 1,
+            _ => WAYS,
+        }
+    }
+
+    /// The regular set that is so many behind another.
+    #[inline]
+    fn behind(&self, set: usize, by: usize) -> usize {
+        let behind = set + by;
+        if behind < self.regular { behind } else { behind - self.regular }
+    }
+
+    /// The set that an entry belongs to.
+    #[inline]
+    fn home(&self, key: u32) -> usize {
+        if self.window == self.regular {
+            return scattered(key, self.regular);
+        }
+        let start = self.window_of(self.list_of(key / self.entries_per_page));
+        self.behind(start, scattered(key, self.window))
+    }
+
+    /// The sets that an entry may be in.
+    #[inline]
+    fn within_reach(&self, home: usize) -> impl Iterator<Item = usize> + '_ {
+        let reach = if self.evict == Evict::Lru { 1 } else { REACH.min(self.regular) };
+        (0..reach).map(move |by| self.behind(home, by))
+    }
+
+    #[inline]
+    fn set_of(&self, slot: Slot) -> &Set {
+        &self.sets[slot.set()]
+    }
+
+    #[inline]
+    fn set_of_mut(&mut self, slot: Slot) -> &mut Set {
+        &mut self.sets[slot.set()]
+    }
+
+    #[inline]
+    fn find_in(&self, set: usize, key: u32) -> Option<Slot> {
+        self.sets[set].find(key).map(|way| Slot::new(set, way))
+    }
+
     #[inline]
     pub(super) fn find(&self, key: u32) -> Option<Slot> {
-        self.table.find(hash(key), |slot| self.entries[*slot as usize].key == key).map(|slot| Slot(*slot))
+        let found = self.within_reach(self.home(key)).find_map(|set| self.find_in(set, key));
+        if self.surplus > 0 && found.is_none() {
+            return (self.regular..self.sets.len()).find_map(|set| self.find_in(set, key));
+        }
+        found
     }
 
     #[inline]
     pub(super) fn key(&self, slot: Slot) -> u32 {
-        self.entries[slot.0 as usize].key
+        self.set_of(slot).key(slot.way())
     }
 
     #[inline]
     pub(super) fn value(&self, slot: Slot) -> u32 {
-        self.entries[slot.0 as usize].value
+        self.set_of(slot).value(slot.way())
     }
 
     /// Whether a before-image of the page is not yet identified: the one that its translation page names.
     #[inline]
     pub(super) fn is_uip(&self, slot: Slot) -> bool {
-        self.entries[slot.0 as usize].flags & UIP != 0
+        self.set_of(slot).has(slot.way(), UIP)
     }
 
     #[inline]
     pub(super) fn is_dirty(&self, slot: Slot) -> bool {
-        self.entries[slot.0 as usize].flags & DIRTY != 0
+        self.set_of(slot).has(slot.way(), DIRTY)
     }
 
     /// Whether a recovery found it, and its translation page was not read since.
     #[inline]
     pub(super) fn is_unsure(&self, slot: Slot) -> bool {
-        self.entries[slot.0 as usize].flags & UNSURE != 0
+        self.set_of(slot).has(slot.way(), UNSURE)
     }
 
     /// Whether there is any such entry.
@@ -146,283 +246,174 @@ impl MappingCache {
 
     /// What its translation page names was looked at: there is nothing left to identify.
     pub(super) fn made_sure(&mut self, slot: Slot) {
-        let flags = &mut self.entries[slot.0 as usize].flags;
-        self.unsure_count -= u32::from(*flags & UNSURE != 0);
-        *flags &= !(UNSURE | UIP);
+        self.unsure_count -= u32::from(self.is_unsure(slot));
+        self.set_of_mut(slot).clear(slot.way(), UNSURE | UIP);
     }
 
     /// An entry that a recovery found: dirty, and perhaps with an unidentified before-image.
-    pub(super) fn set_unsure(&mut self, slot: Slot, value: u32) {
+    fn set_unsure(&mut self, slot: Slot, value: u32) {
         self.set_dirty(slot, value);
-        let flags = &mut self.entries[slot.0 as usize].flags;
-        self.unsure_count += u32::from(*flags & UNSURE == 0);
-        *flags = *flags & !UPDATED | UNSURE | UIP;
+        self.unsure_count += u32::from(!self.is_unsure(slot));
+        let set = self.set_of_mut(slot);
+        set.clear(slot.way(), UPDATED);
+        set.set(slot.way(), UNSURE | UIP);
         debug_assert!(self.unsure_count <= self.dirty_count, "an entry is unsure and not dirty");
+    }
+
+    #[inline]
+    pub(super) fn set_uip(&mut self, slot: Slot, uip: bool) {
+        let set = self.set_of_mut(slot);
+        if uip { set.set(slot.way(), UIP) } else { set.clear(slot.way(), UIP) }
     }
 
     /// The hand of the checkpoints comes by: whether the entry there is dirty and was not updated since last time.
     #[inline]
-    pub(super) fn visited(&mut self, at: u32) -> Option<Slot> {
-        let flags = &mut self.entries.get_mut(at as usize)?.flags;
-        let old = *flags & (DIRTY | UPDATED) == DIRTY;
-        *flags &= !UPDATED;
-        old.then_some(Slot(at))
+    pub(super) fn visited(&mut self, slot: Slot) -> bool {
+        let set = self.set_of_mut(slot);
+        let is_old = set.has(slot.way(), DIRTY) && !set.has(slot.way(), UPDATED);
+        set.clear(slot.way(), UPDATED);
+        is_old
     }
 
-    /// How many entries there are.
-    pub(super) fn len(&self) -> u32 {
-        self.entries.len() as u32
+    /// The place after this one, where there can be an entry while the drive serves: after the last one the first.
+    #[inline]
+    pub(super) fn after(&self, slot: Slot) -> Slot {
+        if slot.way() + 1 < self.ways(slot.set()) {
+            return Slot(slot.0 + 1);
+        }
+        Slot::new(self.behind(slot.set(), 1), 0)
     }
 
     /// Every entry.
     pub(super) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.table.iter().map(|slot| Slot(*slot))
+        let slots = (0..self.sets.len() * WAYS).map(|slot| Slot(slot as u32));
+        slots.filter(|slot| !self.is_vacant(*slot))
     }
 
     #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.entries.len() >= self.capacity as usize
+    fn is_vacant(&self, slot: Slot) -> bool {
+        self.set_of(slot).is_vacant(slot.way())
     }
 
-    /// Whether not even a recovery can enter another.
-    pub(super) fn has_no_room(&self) -> bool {
-        self.entries.len() >= self.room as usize
+    /// A place without an entry where that of `key` can be.
+    fn vacant(&self, home: usize) -> Option<Slot> {
+        let vacant = |set: usize| self.sets[set].vacant(self.ways(set)).map(|way| Slot::new(set, way));
+        self.within_reach(home).find_map(vacant)
     }
 
-    /// The entry used longest ago.
-    #[inline]
-    pub(super) fn oldest(&self) -> Option<Slot> {
-        (self.oldest != NONE).then_some(Slot(self.oldest))
+    /// Where the entry of `key` will be, which is not cached. The one that is there must go: if it is dirty, its
+    /// translation page must be synchronized, and this asked again.
+    pub(super) fn place_for(&self, key: u32) -> Slot {
+        let home = self.home(key);
+        if self.len < self.capacity
+            && let Some(vacant) = self.vacant(home)
+        {
+            return vacant;
+        }
+        let oldest = |set: usize| Slot::new(set, self.sets[set].oldest(self.ways(set)));
+        match self.evict {
+            Evict::Lru => oldest(home),
+            Evict::CleanFirst => {
+                let clean = self.within_reach(home).map(oldest).find(|slot| !self.is_dirty(*slot));
+                clean.unwrap_or_else(|| oldest(home))
+            }
+            Evict::Fullest => self.clean_or_fullest(home),
+        }
     }
 
-    /// The entries in the order in which they go.
-    pub(super) fn oldest_first(&self) -> impl Iterator<Item = Slot> + '_ {
-        let slot = |at: u32| (at != NONE).then_some(Slot(at));
-        core::iter::successors(slot(self.oldest), move |at| slot(self.entries[at.0 as usize].newer))
+    /// Of the entries used longest ago, half of a set, one that is clean, or one whose translation page has the most
+    /// dirty entries.
+    fn clean_or_fullest(&self, home: usize) -> Slot {
+        let old = |set: usize| self.sets[set].older_half(self.ways(set)).map(move |way| Slot::new(set, way));
+        let age = |slot: &Slot| self.set_of(*slot).age(slot.way());
+        let clean = |set: usize| old(set).filter(|slot| !self.is_dirty(*slot)).max_by_key(age);
+        let fullest = || {
+            let dirty = |slot: &Slot| self.dirty_of(self.key(*slot) / self.entries_per_page).count();
+            old(home).max_by_key(|slot| (dirty(slot), age(slot)))
+        };
+        let found = self.within_reach(home).find_map(clean).or_else(fullest);
+        found.unwrap_or_else(|| Slot::new(home, self.sets[home].oldest(self.ways(home))))
     }
 
     /// The entry has been used.
     #[inline]
     pub(super) fn touch(&mut self, slot: Slot) {
-        if self.newest != slot.0 {
-            self.unlink(slot.0);
-            self.link_newest(slot.0);
-        }
+        self.set_of_mut(slot).touch(slot.way());
     }
 
     /// The entry is to go first.
-    pub(super) fn demote(&mut self, slot: Slot) {
-        if self.oldest == slot.0 {
-            return;
-        }
-        self.unlink(slot.0);
-        let last = core::mem::replace(&mut self.oldest, slot.0);
-        self.entries[slot.0 as usize].newer = last;
-        self.entries[slot.0 as usize].older = NONE;
-        match last {
-            NONE => self.newest = slot.0,
-            last => self.entries[last as usize].older = slot.0,
-        }
+    fn demote(&mut self, slot: Slot) {
+        let ways = self.ways(slot.set());
+        self.set_of_mut(slot).make_oldest(slot.way(), ways);
     }
 
-    fn unlink(&mut self, at: u32) {
-        let Entry { newer, older, .. } = self.entries[at as usize];
-        match newer {
-            NONE => self.newest = older,
-            newer => {
-                debug_assert!(self.entries[newer as usize].older == at, "the order of use is broken behind an entry");
-                self.entries[newer as usize].older = older;
-            }
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => {
-                debug_assert!(self.entries[older as usize].newer == at, "the order of use is broken before an entry");
-                self.entries[older as usize].newer = newer;
-            }
-        }
-    }
-
-    fn link_newest(&mut self, at: u32) {
-        let before = self.newest;
-        self.entries[at as usize].older = before;
-        self.entries[at as usize].newer = NONE;
-        match before {
-            NONE => self.oldest = at,
-            before => self.entries[before as usize].newer = at,
-        }
-        self.newest = at;
-    }
-
-    /// A new entry, clean, just used. There must be room.
+    /// A new entry, clean, just used, in the place of one that is clean.
     #[inline]
     pub(super) fn insert(&mut self, key: u32, value: u32) -> Slot {
-        debug_assert!(!self.has_no_room() && self.find(key).is_none());
-        let at = self.entries.len() as u32;
-        self.entries.push(Entry { key, value, newer: NONE, older: NONE, dirty_next: NONE, flags: 0 });
-        self.enter(at);
-        Slot(at)
-    }
-
-    /// A new entry in the place of the one used longest ago, which must be clean.
-    #[inline]
-    pub(super) fn replace_oldest(&mut self, key: u32, value: u32) -> Slot {
         debug_assert!(self.find(key).is_none(), "an entry is cached twice");
-        let at = self.oldest;
-        let old = &mut self.entries[at as usize];
-        debug_assert!(old.flags & (DIRTY | UIP) == 0, "a dirty entry is evicted");
-        old.flags = 0;
-        let old_key = core::mem::replace(&mut old.key, key);
-        old.value = value;
-        self.forget(old_key, at);
-        self.unlink(at);
-        self.enter(at);
-        Slot(at)
+        let slot = self.place_for(key);
+        debug_assert!(!self.set_of(slot).has(slot.way(), DIRTY | UIP), "a dirty entry is evicted");
+        self.len += u32::from(self.is_vacant(slot));
+        self.enter(slot, key, value);
+        slot
     }
 
-    /// Whether there are more entries than it is to hold: after a recovery.
-    pub(super) fn is_overfull(&self) -> bool {
-        self.entries.len() > self.capacity as usize
+    fn enter(&mut self, slot: Slot, key: u32, value: u32) {
+        let set = self.set_of_mut(slot);
+        set.enter(slot.way(), key, value);
+        set.touch(slot.way());
     }
 
-    /// Takes out the entry used longest ago, which must be clean.
-    pub(super) fn remove_oldest(&mut self) {
-        let at = self.oldest;
-        debug_assert!(self.entries[at as usize].flags & (DIRTY | UIP) == 0, "a dirty entry is evicted");
-        self.unlink(at);
-        self.forget(self.entries[at as usize].key, at);
-        // The last one takes its place.
-        let last = self.entries.len() as u32 - 1;
-        self.entries.swap_remove(at as usize);
-        if at == last {
-            return;
+    /// A recovery has found an entry, which is dirty. Those used last come first. There must be room.
+    pub(super) fn insert_found(&mut self, key: u32, value: u32) {
+        debug_assert!(!self.has_no_room() && self.find(key).is_none());
+        let slot = self.vacant(self.home(key));
+        self.len += u32::from(slot.is_some());
+        let slot = slot.unwrap_or_else(|| self.room_for_surplus());
+        self.enter(slot, key, value);
+        self.demote(slot);
+        self.set_unsure(slot, value);
+    }
+
+    fn room_for_surplus(&mut self) -> Slot {
+        let way = self.surplus as usize % WAYS;
+        if way == 0 {
+            self.sets.push(Set::new());
         }
-        let Entry { key, newer, older, .. } = self.entries[at as usize];
-        self.forget(key, last);
-        let entries = &self.entries;
-        self.table.insert_unique(hash(key), at, |slot| hash(entries[*slot as usize].key));
-        match newer {
-            NONE => self.newest = at,
-            newer => self.entries[newer as usize].older = at,
-        }
-        match older {
-            NONE => self.oldest = at,
-            older => self.entries[older as usize].newer = at,
-        }
-        let head = &mut self.dirty[(key / self.entries_per_page) as usize];
-        if *head == last {
-            *head = at;
-            return;
-        }
-        let mut before = *head;
-        while before != NONE {
-            let next = &mut self.entries[before as usize].dirty_next;
-            before = *next;
-            if before == last {
-                *next = at;
-            }
-        }
+        self.surplus += 1;
+        Slot::new(self.sets.len() - 1, way)
     }
 
-    fn forget(&mut self, key: u32, at: u32) {
-        let found = self.table.find_entry(hash(key), |slot| *slot == at);
-        debug_assert!(found.is_ok(), "an entry is not where its hash says");
-        if let Ok(found) = found {
-            found.remove();
+    fn is_surplus(&self, slot: Slot) -> bool {
+        slot.set() >= self.regular
+    }
+
+    /// The surplus entry that must go next: after a recovery.
+    pub(super) fn last_surplus(&self) -> Option<Slot> {
+        let last = self.surplus.checked_sub(1)?;
+        Some(Slot(self.slots() as u32 + last))
+    }
+
+    /// Takes out that entry, which must be clean.
+    pub(super) fn remove_surplus(&mut self) {
+        let Some(slot) = self.last_surplus() else { return };
+        debug_assert!(!self.is_dirty(slot), "a dirty entry is evicted");
+        self.set_of_mut(slot).leave(slot.way());
+        self.surplus -= 1;
+        if slot.way() == 0 {
+            self.sets.truncate(slot.set());
+            self.sets.shrink_to_fit();
         }
-    }
-
-    fn enter(&mut self, at: u32) {
-        let key = self.entries[at as usize].key;
-        let entries = &self.entries;
-        self.table.insert_unique(hash(key), at, |slot| hash(entries[*slot as usize].key));
-        self.link_newest(at);
-    }
-
-    /// The translation page's entry is out of date from now on.
-    #[inline]
-    pub(super) fn set_dirty(&mut self, slot: Slot, value: u32) {
-        let entry = &mut self.entries[slot.0 as usize];
-        entry.value = value;
-        let was_dirty = entry.flags & DIRTY != 0;
-        entry.flags |= DIRTY | UPDATED;
-        if was_dirty {
-            return;
-        }
-        self.dirty_count += 1;
-        debug_assert!(self.dirty_count <= self.table.len() as u32, "more entries are dirty than there are");
-        let head = &mut self.dirty[(entry.key / self.entries_per_page) as usize];
-        entry.dirty_next = core::mem::replace(head, slot.0);
-    }
-
-    #[inline]
-    pub(super) fn set_uip(&mut self, slot: Slot, uip: bool) {
-        let flags = &mut self.entries[slot.0 as usize].flags;
-        *flags = if uip { *flags | UIP } else { *flags & !UIP };
-    }
-
-    /// The dirty entries of a translation page.
-    #[inline]
-    pub(super) fn dirty_of(&self, translation_page: u32) -> impl Iterator<Item = Slot> + '_ {
-        let slot = |at: u32| (at != NONE).then_some(Slot(at));
-        let first = slot(self.dirty[translation_page as usize]);
-        core::iter::successors(first, move |at| slot(self.entries[at.0 as usize].dirty_next))
-    }
-
-    /// All of its entries are in a translation page now, and go first where that is asked for. How many were not.
-    #[inline]
-    pub(super) fn clean(&mut self, translation_page: u32, go_first: bool) -> u32 {
-        let mut at = core::mem::replace(&mut self.dirty[translation_page as usize], NONE);
-        let mut cleaned = 0;
-        while at != NONE {
-            let entry = &mut self.entries[at as usize];
-            debug_assert!(entry.flags & UNSURE == 0, "synchronized without asking");
-            debug_assert!(entry.flags & DIRTY != 0, "a clean entry is among the dirty ones");
-            debug_assert!(
-                entry.key / self.entries_per_page == translation_page,
-                "an entry of another translation page"
-            );
-            entry.flags = 0;
-            let next = entry.dirty_next;
-            if go_first {
-                self.demote(Slot(at));
-            }
-            at = next;
-            cleaned += 1;
-        }
-        self.dirty_count -= cleaned;
-        cleaned
-    }
-
-    /// Whether a translation page has dirty entries.
-    pub(super) fn has_dirty(&self, translation_page: u32) -> bool {
-        self.dirty[translation_page as usize] != NONE
     }
 
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         let packed = u64::from(self.capacity) * 8;
         ledger.structure("mapping.cache", packed);
-        let entries = (self.entries.capacity() * size_of::<Entry>()) as u64;
-        ledger.index("index.cache_links", entries.saturating_sub(packed));
-        ledger.index("index.cache_hash", self.table.allocation_size() as u64);
-        ledger.index("index.dirty_lists", self.dirty.len() as u64 * 4);
+        let sets = (self.sets.capacity() * size_of::<Set>()) as u64;
+        ledger.index("index.cache_links", sets.saturating_sub(packed));
+        ledger.index("index.dirty_lists", self.lists.capacity() as u64 * 2);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_copy_has_room_for_as_many_entries() {
-        let mut cache = MappingCache::new(2, 1, 1, 8);
-        cache.insert(0, 10);
-        let mut copy = cache.clone();
-        assert_eq!(copy.slots(), 3);
-        for key in 1..3 {
-            assert!(!copy.has_no_room());
-            copy.insert(key, 10 + key);
-        }
-        assert!(copy.has_no_room() && !cache.has_no_room());
-    }
-}
+mod tests;

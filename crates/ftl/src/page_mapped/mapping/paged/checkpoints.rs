@@ -7,6 +7,7 @@
 //! it came by last. So every entry that was updated more than 2 C updates ago is in its translation page. No host write
 //! has to wait for a whole checkpoint. Marks record where the moment of 2 C updates ago lies in program order.
 
+use super::cache::{MappingCache, Slot};
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::collections::VecDeque;
@@ -21,7 +22,7 @@ const MARKS: usize = 2 * MARKS_PER_TURN as usize + 1;
 /// The hand, and the marks.
 #[derive(Clone, Debug, Preserve)]
 pub(super) struct Checkpoints {
-    hand: u32,
+    hand: Slot,
     interval: u32,
     left: u32,
     marks: VecDeque<ScanFrom>,
@@ -33,12 +34,12 @@ impl Checkpoints {
         let interval = capacity.div_ceil(MARKS_PER_TURN);
         let mut marks = VecDeque::with_capacity(MARKS + 1);
         marks.push_back(scan_from);
-        Self { hand: 0, interval, left: interval, marks }
+        Self { hand: Slot::FIRST, interval, left: interval, marks }
     }
 
-    /// An update is coming: moves the hand on, round `entries` of them.
+    /// An update is coming: moves the hand on, round the places of the cache.
     #[inline]
-    pub(super) fn step<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, entries: u32) -> u32 {
+    pub(super) fn step<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, cache: &MappingCache) -> Slot {
         self.left -= 1;
         if self.left == 0 {
             self.left = self.interval;
@@ -51,7 +52,7 @@ impl Checkpoints {
             }
         }
         let at = self.hand;
-        self.hand = if at + 1 >= entries { 0 } else { at + 1 };
+        self.hand = cache.after(at);
         at
     }
 

@@ -86,7 +86,7 @@ pub(super) struct DirtyQueue {
 
 impl DirtyQueue {
     /// Of a cache of `entries` entries, in so many slots.
-    pub(super) fn new(limit: DirtyLimit, entries: u32, slots: u32) -> Self {
+    pub(super) fn new(limit: DirtyLimit, entries: u32, slots: usize) -> Self {
         let most = most_dirty(limit, entries);
         let mut marks = VecDeque::with_capacity(MARKS);
         marks.push_back((0, ScanFrom::default()));
@@ -94,7 +94,7 @@ impl DirtyQueue {
             limit: most,
             drains: limit.synchronize == Synchronize::PhysicalBlock,
             ring: Vec::with_capacity(2 * most as usize),
-            places: vec![0; slots as usize],
+            places: vec![0; slots],
             next: 0,
             oldest: 0,
             marks,

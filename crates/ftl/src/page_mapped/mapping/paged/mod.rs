@@ -56,7 +56,6 @@ pub(crate) struct PagedMapping {
     table: TranslationTable,
     cache: MappingCache,
     on_miss: OnMiss,
-    evict: Evict,
     /// A lazy mapping fetches entries for host writes all the same: placement needs the pages that they make stale.
     fetches_for_placement: bool,
     barriers: Barriers,
@@ -134,7 +133,6 @@ impl PagedMapping {
             table: TranslationTable::new(geometry, logical_pages, directory),
             cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page),
             on_miss,
-            evict: Evict::Lru,
             fetches_for_placement: false,
             barriers,
             checkpoints: None,
@@ -150,7 +148,7 @@ impl PagedMapping {
 
     /// Which entry goes first.
     pub(crate) fn evict(&mut self, evict: Evict) {
-        self.evict = evict;
+        self.cache.evict(evict);
     }
 
     /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
@@ -252,7 +250,7 @@ impl PagedMapping {
         }
     }
 
-    /// A new entry, clean, evicting the oldest one where there is no room.
+    /// A new entry, clean, evicting another where there is no room.
     fn insert<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -260,19 +258,26 @@ impl PagedMapping {
         entry: u32,
         before: &mut Vec<Page>,
     ) -> Result<Slot, FtlError> {
-        if !self.cache.is_full() {
-            return Ok(self.cache.insert(key, entry));
-        }
-        self.clean_oldest(io, before)?;
-        Ok(self.cache.replace_oldest(key, entry))
+        self.make_room(io, key, before)?;
+        Ok(self.cache.insert(key, entry))
     }
 
-    fn clean_oldest<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, before: &mut Vec<Page>) -> Result<(), FtlError> {
-        if let Some(oldest) = self.cache.oldest()
-            && self.cache.is_dirty(oldest)
-        {
-            self.begin_draining(io, oldest);
-            self.synchronize(io, self.translation_page_of(self.cache.key(oldest)), before)?;
+    /// What `key`'s entry will replace in the cache can go.
+    fn make_room<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32, before: &mut Vec<Page>) -> Result<(), FtlError> {
+        let going = self.cache.place_for(key);
+        self.make_clean(io, going, before)
+    }
+
+    /// The entry at a slot is in its translation page from now on.
+    fn make_clean<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        slot: Slot,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        if self.cache.is_dirty(slot) {
+            self.begin_draining(io, slot);
+            self.synchronize(io, self.translation_page_of(self.cache.key(slot)), before)?;
         }
         Ok(())
     }
@@ -346,7 +351,7 @@ impl PagedMapping {
         }
         io.synchronized(version);
         self.tally.synchronizations += 1;
-        self.tally.entries_synchronized += u64::from(self.cache.clean(part, self.evict == Evict::CleanFirst));
+        self.tally.entries_synchronized += u64::from(self.cache.clean(part));
         Ok(())
     }
 
@@ -357,10 +362,6 @@ impl PagedMapping {
         if let Some(queue) = &mut self.queue {
             queue.push(slot);
         }
-    }
-
-    fn insert_prepared(&mut self, key: u32, entry: u32) -> Slot {
-        if self.cache.is_full() { self.cache.replace_oldest(key, entry) } else { self.cache.insert(key, entry) }
     }
 
     /// Writes each translation page whose loss is in RAM alone. How many it wrote.

@@ -1,8 +1,7 @@
 //! The mapping's interface to the composition, for the demand-paged mapping.
 
-use super::cache::Slot;
 use super::table::TranslationTable;
-use super::{PagedMapping, WARM, get, put};
+use super::{PagedMapping, Slot, WARM, get, put};
 use crate::barriers::Barrier;
 use crate::config::OnMiss;
 use crate::page_mapped::directory::PartRead;
@@ -65,18 +64,16 @@ impl Mapping for PagedMapping {
     }
 
     /// Fetches the translation pages from the host's memory that are likely to be read when the entries of these pages
-    /// are, and so many are evicted. Nothing changes by it.
-    fn warm<N: Nand>(&self, nand: &N, entered: &[LogicalPage], evicted: usize) -> bool {
+    /// are entered, and others leave for them. Nothing changes by it.
+    fn warm<N: Nand>(&self, nand: &N, entered: impl Iterator<Item = LogicalPage> + Clone, by_host: bool) -> bool {
         let mut pages = [Page(0); WARM];
-        let fetched = entered.iter().filter(|key| key.0 < self.logical_pages && self.fetches());
-        let missed = fetched.filter(|key| self.cache.find(key.0).is_none()).map(|key| key.0);
-        let going: &mut dyn Iterator<Item = Slot> = match &self.queue {
-            Some(queue) => &mut queue.oldest_first(&self.cache),
-            None if self.cache.is_full() => &mut self.cache.oldest_first(),
-            None => &mut core::iter::empty(),
-        };
-        let going = going.take(2 * evicted).filter(|slot| self.cache.is_dirty(*slot)).map(|slot| self.cache.key(slot));
-        let parts = missed.chain(going).map(|key| self.translation_page_of(key));
+        let known = entered.filter(|key| key.0 < self.logical_pages).map(|key| key.0);
+        let missed = known.clone().filter(|key| self.cache.find(*key).is_none());
+        let must_go = self.queue.iter().flat_map(|queue| queue.oldest_first(&self.cache)).take(2 * known.count());
+        let going = missed.clone().map(|key| self.cache.place_for(key)).filter(|slot| self.cache.is_dirty(*slot));
+        let going = must_go.chain(going).map(|slot| self.cache.key(slot));
+        let fetched = missed.filter(|_| by_host && self.fetches());
+        let parts = fetched.chain(going).map(|key| self.translation_page_of(key));
         let mut count = 0;
         for (page, at) in pages.iter_mut().zip(parts.filter_map(|part| self.table.place_in_ram(part))) {
             *page = at;
@@ -96,12 +93,10 @@ impl Mapping for PagedMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         if let Some(checkpoints) = &mut self.checkpoints {
-            let at = checkpoints.step(io, self.cache.len());
-            if let Some(old) = self.cache.visited(at)
-                && self.barriers.keeps(Barrier::CheckpointsTaken)
-            {
+            let at = checkpoints.step(io, &self.cache);
+            if self.cache.visited(at) && self.barriers.keeps(Barrier::CheckpointsTaken) {
                 self.tally.checkpoint_synchronizations += 1;
-                self.synchronize(io, self.translation_page_of(self.cache.key(old)), before)?;
+                self.synchronize(io, self.translation_page_of(self.cache.key(at)), before)?;
             }
         }
         if self.queue.is_some() {
@@ -119,7 +114,7 @@ impl Mapping for PagedMapping {
             self.insert(io, key.0, entry, before)?;
             return Ok(());
         }
-        if self.cache.is_full() { self.clean_oldest(io, before) } else { Ok(()) }
+        self.make_room(io, key.0, before)
     }
 
     /// Where `key` is, if its entry is cached.
@@ -150,7 +145,7 @@ impl Mapping for PagedMapping {
             self.set_dirty(slot, to.0);
             return Before::Known(before);
         }
-        let slot = self.insert_prepared(key.0, to.0);
+        let slot = self.cache.insert(key.0, to.0);
         self.cache.set_uip(slot, true);
         self.set_dirty(slot, to.0);
         Before::Unidentified
@@ -162,7 +157,7 @@ impl Mapping for PagedMapping {
         let entry = entry_of(place);
         let slot = self.cache.find(key.0).unwrap_or_else(|| {
             // Not cached: the before-image dies with the victim, there is nothing to identify.
-            let slot = self.insert_prepared(key.0, entry);
+            let slot = self.cache.insert(key.0, entry);
             self.cache.set_uip(slot, !self.barriers.keeps(Barrier::MigratedHasNoBeforeImage));
             slot
         });

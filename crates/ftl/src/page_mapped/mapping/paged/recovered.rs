@@ -64,9 +64,7 @@ impl PagedMapping {
                  was written with",
             ));
         }
-        let slot = self.cache.insert(key.0, page.0);
-        self.cache.demote(slot);
-        self.cache.set_unsure(slot, page.0);
+        self.cache.insert_found(key.0, page.0);
         Ok(())
     }
 
@@ -76,11 +74,9 @@ impl PagedMapping {
         io: &mut MetaIo<'_, N>,
         before: &mut Vec<Page>,
     ) -> Result<bool, FtlError> {
-        if !self.cache.is_overfull() {
-            return Ok(false);
-        }
-        self.clean_oldest(io, before)?;
-        self.cache.remove_oldest();
+        let Some(slot) = self.cache.last_surplus() else { return Ok(false) };
+        self.make_clean(io, slot, before)?;
+        self.cache.remove_surplus();
         Ok(true)
     }
 
