@@ -21,6 +21,7 @@
 //! - Translation pages are compared with those that the last flush covered (`translation.rs`).
 //! - Suspect pages are read in full, and copied to fresh pages before anything is reported that rests on them.
 
+use super::MARKS_MAX;
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;
 use crate::barriers::Barrier;
@@ -137,13 +138,16 @@ impl GeckoGathered {
 }
 
 impl<N: Nand> GeckoDrive<'_, N> {
-    /// How many user blocks hold the pages that a recovery usually looks at: those of the last 2 C updates, and of the
-    /// marks in between; and the blocks that were open.
+    /// How many user blocks hold the pages that a recovery looks at, unless cuts come faster than checkpoints.
+    ///
+    /// Updates count, not the host's writes: each update programs one user page, a collection's as well. A flush writes
+    /// down the oldest of the marks kept, and so many more marks may pass before the next flush. A collection that is
+    /// under way may delay that by a block, and a block may be part-filled at either end.
     fn recent_blocks(&self) -> usize {
         let geometry = self.geometry();
-        let pages = u64::from(self.ftl.mapping.cache_entries()) * 9 / 4;
+        let pages = self.ftl.mapping.updates_in_doubt(MARKS_MAX);
         let open = u32::from(self.ftl.streams.count) * geometry.dies();
-        pages.div_ceil(u64::from(geometry.pages_per_block())) as usize + open as usize
+        pages.div_ceil(u64::from(geometry.pages_per_block())) as usize + open as usize + 1
     }
 
     /// The newest version of each translation page is the table's.
