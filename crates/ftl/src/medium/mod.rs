@@ -26,7 +26,7 @@ pub(crate) use clock::{Clock, EPOCH, window};
 pub(crate) use failures::Failures;
 pub(crate) use first_pages::FirstPages;
 pub(crate) use free_pool::FreePool;
-pub(crate) use good_blocks::{bad_blocks, usable_blocks};
+pub(crate) use good_blocks::{bad_blocks, each_usable, usable_blocks};
 pub(crate) use new_page::NewPage;
 pub(crate) use phase::Phase;
 pub(crate) use sealed::{Saved, put_words, sealed, take_words};

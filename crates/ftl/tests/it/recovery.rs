@@ -1,7 +1,11 @@
 //! Recovery: what a power cut leaves, and what the drive makes of it.
 
-use crate::common::{Host, Step, chips, config, scanned, small, with_metadata, with_tombstones};
+use crate::common::{Host, Step, below, chips, config, scanned, small, with_metadata, with_tombstones};
+use phelsuma_ftl::{Config, Preset, recover};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use phelsuma_nand::{Geometry, Time};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A host with a drive of one die, so that an operation is in flight alone.
 fn host(preset: &str, share: f64) -> Host {
@@ -141,5 +145,31 @@ fn a_torn_page_stays_rejected_however_often_recovery_itself_is_cut() {
             host.step(&Step::Cut).unwrap();
             host.compare_all();
         }
+    }
+}
+
+#[test]
+fn gecko_rec_takes_less_ram_than_the_ftl_that_it_mounts() {
+    let geometry = Geometry::new(4_096, 64, 4_096, 1, 1).unwrap();
+    let logical_pages = (geometry.pages() as f64 * 0.7) as u32;
+    let composition = Preset::named("geckoftl").unwrap().composition;
+    let mut host = Host::new(chips(geometry), Config::new("geckoftl", composition, logical_pages, 1), 1);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    for state in ["formatted", "filled", "overwritten"] {
+        match state {
+            "filled" => (0..logical_pages).step_by(64).for_each(|first| {
+                host.write(first, 64.min(logical_pages - first), false).unwrap();
+            }),
+            "overwritten" => (0..60_000).for_each(|_| {
+                host.write(below(&mut rng, u64::from(logical_pages)) as u32, 1, false).unwrap();
+            }),
+            _ => {}
+        }
+        let ram = host.ftl.take().unwrap().ram().all_total();
+        let (ftl, report) = recover(&mut host.plug, &host.config, Time::ZERO).unwrap();
+        (host.ftl, host.at) = (Some(ftl), report.done);
+        assert!(report.scratch_bytes < ram, "{state}: {} of {ram} bytes", report.scratch_bytes);
+        // Blocks that hold nothing are in no list.
+        assert!(state != "formatted" || report.scratch_bytes < 24_000, "{}", report.scratch_bytes);
     }
 }

@@ -13,7 +13,7 @@ use super::common::Described;
 use super::synchronize::{LiveByLog, LiveByTable};
 use super::{battery, fast, gecko_rec, scan, synchronize};
 use crate::config::{MappingPart, PowerPart, ValidityPart};
-use crate::medium::{Steps, anchor, usable_blocks};
+use crate::medium::{Steps, anchor};
 use crate::page_mapped::parts::{PageConfig, PageMapped};
 use crate::page_mapped::shape::{recovery_bound, shape_of};
 use crate::page_mapped::validity::{BitmapCache, FlashBitmap, RamBitmap};
@@ -37,9 +37,8 @@ pub(crate) fn recover<N: Nand>(
     let geometry = *nand.geometry();
     let mut steps = Steps::new(at);
     let anchors = anchor::find_as_step(nand, config, &mut steps)?;
-    let usable = usable_blocks(nand, &anchors);
     let shape = shape_of(&geometry, config)?;
-    let (mut ftl, mut report) = by_scheme(Described { nand, config, shape, anchors, usable, steps })?;
+    let (mut ftl, mut report) = by_scheme(Described { nand, config, shape, anchors, steps })?;
     report.bound = recovery_bound(&geometry, config)?;
     if ftl.collecting.sampling.is_some() {
         // Until here all blocks were counted.

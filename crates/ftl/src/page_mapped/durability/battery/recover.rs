@@ -182,17 +182,16 @@ impl TableScan {
 pub(crate) fn recover<V: SavedStore, N: Nand>(
     mut described: Described<'_, N>,
 ) -> Result<(PageMapped, RecoveryReport), FtlError> {
+    let usable = described.usable();
     let mut ftl = blank::<V, N>(&mut described, Some(Spread::OneDie))?;
     let mut drive = BatteryDrive { ftl: &mut ftl, nand: &mut *described.nand, steps: &mut described.steps };
-    if let Some(scratch) = drive.restore(&described.usable) {
+    if let Some(scratch) = drive.restore(&usable) {
         drive.hear_news()?;
         described.steps.report.battery_saved = Some(true);
         return Ok(ftl.mounted(described.steps, scratch));
     }
     // Its writes from here on are no copies of suspect pages, and bear no label.
-    described.anchors = ftl.anchors;
     ftl = blank::<V, N>(&mut described, None)?;
-    let usable = core::mem::take(&mut described.usable);
     let mut drive = BatteryDrive { ftl: &mut ftl, nand: &mut *described.nand, steps: &mut described.steps };
     let scratch = drive.read_translation_pages(usable)?;
     described.steps.report.battery_saved = Some(false);

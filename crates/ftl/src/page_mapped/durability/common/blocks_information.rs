@@ -4,26 +4,14 @@
 //! Their number is what recoveries usually need. A recovery needs more after several cuts in a row, or if a block was
 //! open for long. Then the spare areas are read once more.
 
+use super::holds::{Holds, HoldsOfBlocks};
 use super::mount::FoundPage;
 use crate::medium::Session;
 use crate::medium::{EPOCH, window};
 use alloc::collections::{BTreeMap, BinaryHeap};
-use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
-
-/// The content of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Holds {
-    /// Nothing that was written since it was erased.
-    Nothing,
-    User,
-    Translation,
-    /// Pages of the validity store.
-    Validity,
-}
 
 /// A block that holds something.
 #[derive(Clone, Copy, Debug)]
@@ -34,10 +22,9 @@ pub(crate) struct BlockInformation {
 
 /// The directory, and the clocks as far as spare areas show them.
 pub(crate) struct BlocksInformation {
-    pub(crate) empty: Vec<Block>,
     pub(crate) translation: Vec<BlockInformation>,
     pub(crate) validity: Vec<BlockInformation>,
-    holds: Vec<Holds>,
+    holds: HoldsOfBlocks,
     /// The user blocks written last, by the seq of their first page.
     recent: BinaryHeap<Reverse<(u64, Block)>>,
     /// How many of them are kept.
@@ -58,10 +45,9 @@ impl BlocksInformation {
     /// That keeps in mind when the last `recent_max` user blocks were begun.
     pub(crate) fn new(geometry: &Geometry, recent_max: usize) -> Self {
         Self {
-            empty: Vec::new(),
             translation: Vec::new(),
             validity: Vec::new(),
-            holds: vec![Holds::Nothing; geometry.blocks() as usize],
+            holds: HoldsOfBlocks::new(geometry.blocks()),
             recent: BinaryHeap::new(),
             recent_max,
             left_out: 0,
@@ -76,16 +62,13 @@ impl BlocksInformation {
     /// Looks at a block's first page; at those behind it where the first cannot be read: a failed program, or an erase
     /// that was cut.
     pub(crate) fn look_at<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, block: Block) {
-        let Some((index, spare)) = self.first_spare(drive, block) else {
-            self.empty.push(block);
-            return;
-        };
+        let Some((index, spare)) = self.first_spare(drive, block) else { return };
         let information = BlockInformation { block, first_seq: spare.seq };
-        let holds = holds(spare.kind);
-        debug_assert_eq!(self.holds[block.index()], Holds::Nothing, "{block} is looked at twice");
-        self.holds[block.index()] = holds;
+        let holds = Holds::of(spare.kind);
+        debug_assert_eq!(self.holds.of(block), Holds::Nothing, "{block} is looked at twice");
+        self.holds.set(block, holds);
         match holds {
-            Holds::Nothing => self.empty.push(block),
+            Holds::Nothing => {}
             Holds::User => {
                 self.unreadable_in_front.extend((0..index).map(|index| drive.nand.geometry().page(block, index)));
                 self.recent.push(Reverse((spare.seq, block)));
@@ -120,8 +103,8 @@ impl BlocksInformation {
     pub(crate) fn user_since<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, seq: u64) -> Vec<BlockInformation> {
         let mut since: Vec<BlockInformation> = Vec::new();
         if self.left_out >= seq && self.left_out > 0 {
-            for block in (0..self.holds.len() as u32).map(Block) {
-                if self.holds[block.index()] == Holds::User
+            for block in (0..drive.nand.geometry().blocks()).map(Block) {
+                if self.holds_user_pages(block)
                     && let Some((_, spare)) = self.first_spare(drive, block)
                 {
                     since.push(BlockInformation { block, first_seq: spare.seq });
@@ -141,19 +124,26 @@ impl BlocksInformation {
     }
 
     /// All user blocks. Those whose beginning it has come last, in that order.
-    pub(crate) fn user_blocks(&self) -> Vec<Block> {
-        let mut recent: Vec<(u64, Block)> = self.recent.iter().map(|Reverse(information)| *information).collect();
-        recent.sort_unstable_by_key(|(_, block)| *block);
-        let of_users = (0..self.holds.len() as u32).map(Block).filter(|block| self.holds[block.index()] == Holds::User);
-        let others = of_users.filter(|block| recent.binary_search_by_key(block, |(_, block)| *block).is_err());
-        let mut blocks: Vec<Block> = others.collect();
+    pub(crate) fn user_blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        let mut by_seq: Vec<(u64, Block)> = self.recent.iter().map(|Reverse(information)| *information).collect();
+        by_seq.sort_unstable();
+        let mut recent: Vec<Block> = by_seq.iter().map(|(_, block)| *block).collect();
         recent.sort_unstable();
-        blocks.extend(recent.into_iter().map(|(_, block)| block));
-        blocks
+        let others = self.holds.with(Holds::User).filter(move |block| recent.binary_search(block).is_err());
+        others.chain(by_seq.into_iter().map(|(_, block)| block))
+    }
+
+    /// Blocks that hold nothing, among them those that cannot be used.
+    pub(crate) fn empty_blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        self.holds.with(Holds::Nothing)
+    }
+
+    pub(crate) fn is_empty(&self, block: Block) -> bool {
+        self.holds.of(block) == Holds::Nothing
     }
 
     pub(crate) fn holds_user_pages(&self, block: Block) -> bool {
-        self.holds[block.index()] == Holds::User
+        self.holds.of(block) == Holds::User
     }
 
     pub(crate) fn note(&mut self, spare: &Spare) {
@@ -224,21 +214,17 @@ impl BlocksInformation {
         before
     }
 
+    /// RAM of the list by which [`BlocksInformation::user_blocks`] goes.
+    pub(crate) fn bytes_of_user_blocks(&self) -> usize {
+        self.recent.len() * (size_of::<(u64, Block)>() + size_of::<Block>())
+    }
+
     /// Its RAM while it is there.
     pub(crate) fn bytes(&self) -> u64 {
         let metadata = (self.translation.capacity() + self.validity.capacity()) * size_of::<BlockInformation>();
         let recent = self.recent.capacity() * size_of::<Reverse<(u64, Block)>>();
         // A node of the tree holds up to eleven.
         let epochs = self.epochs.len() * size_of::<(u64, u64, u64)>() * 3 / 2;
-        (metadata + recent + epochs + self.holds.len() + self.empty.capacity() * size_of::<Block>()) as u64
-    }
-}
-
-fn holds(kind: Kind) -> Holds {
-    match kind {
-        Kind::User => Holds::User,
-        Kind::Translation => Holds::Translation,
-        Kind::Gecko | Kind::ValidityLog => Holds::Validity,
-        Kind::Tombstone | Kind::Anchor | Kind::Bitmap | Kind::Map | Kind::Summary | Kind::Tree => Holds::Nothing,
+        (metadata + recent + epochs + self.holds.bytes()) as u64
     }
 }

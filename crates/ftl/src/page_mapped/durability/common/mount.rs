@@ -3,7 +3,7 @@
 use crate::barriers::Barrier;
 use crate::blocks::Spread;
 use crate::medium::marks::SpareMarks;
-use crate::medium::{FirstPages, NewPage, Owned, Session, Steps};
+use crate::medium::{FirstPages, NewPage, Owned, Session, Steps, each_usable, usable_blocks};
 use crate::page_mapped::compose;
 use crate::page_mapped::durability::{Survival, Unreported};
 use crate::page_mapped::mapping::{AnyMapping, Mapping};
@@ -29,14 +29,17 @@ pub(crate) struct Described<'s, N> {
     pub(crate) shape: Shape,
     /// The blocks of the description.
     pub(crate) anchors: Vec<Block>,
-    /// The blocks that may hold something else.
-    pub(crate) usable: Vec<Block>,
     pub(crate) steps: Steps,
 }
 
 impl<'s, N: Nand> Described<'s, N> {
     pub(crate) fn geometry(&self) -> Geometry {
         *self.nand.geometry()
+    }
+
+    /// The list of blocks that may hold something else than the description.
+    pub(crate) fn usable(&self) -> Vec<Block> {
+        usable_blocks(self.nand, &self.anchors)
     }
 
     /// The mapping and the validity store of the drive, with nothing in them.
@@ -61,12 +64,12 @@ impl<'s, N: Nand> Described<'s, N> {
     ) -> Result<PageMapped<M, V>, FtlError> {
         let geometry = self.geometry();
         debug_assert_eq!(self.anchors.len(), ANCHOR_BLOCKS as usize, "a block of the description would count as bad");
-        let anchors = core::mem::take(&mut self.anchors);
-        let mut ftl = PageMapped::of(&geometry, self.config, self.shape, anchors, parts)?;
+        let mut ftl = PageMapped::of(&geometry, self.config, self.shape, self.anchors.clone(), parts)?;
         self.steps.first = FirstPages::new(geometry.blocks(), ftl.blocks.notes.any());
         ftl.blocks.begin_mounting(copies);
         ftl.durability.begin_mounting();
-        ftl.blocks.found_bad(geometry.blocks() - ANCHOR_BLOCKS - self.usable.len() as u32);
+        let usable = each_usable(self.nand, &self.anchors).count() as u32;
+        ftl.blocks.found_bad(geometry.blocks() - ANCHOR_BLOCKS - usable);
         Ok(ftl)
     }
 }
@@ -95,6 +98,11 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
 
     pub(crate) fn keeps(&self, barrier: Barrier) -> bool {
         self.ftl.blocks.keeps(barrier)
+    }
+
+    /// Whether a block may hold something else than the description.
+    pub(crate) fn is_usable(&self, block: Block) -> bool {
+        !self.nand.is_bad(block) && !self.ftl.anchors.contains(&block)
     }
 
     pub(crate) fn begin(&mut self, step: &'static str) {

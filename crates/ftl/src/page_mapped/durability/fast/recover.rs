@@ -24,7 +24,8 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     let (paged, bitmap): (PagedMapping, RamBitmap) = described.parts()?;
     let scheme = Survival::Fast(FastRecovery::new(geometry.pages_per_block()));
     let mut ftl = described.drive((paged, bitmap, scheme), Some(Spread::OneDie))?;
-    let Described { nand, usable, mut steps, .. } = described;
+    let usable = described.usable();
+    let Described { nand, mut steps, .. } = described;
     let mut drive = Mount { ftl: &mut ftl, nand, steps: &mut steps };
 
     drive.begin("blocks information directory");

@@ -49,9 +49,9 @@ impl Places {
 }
 
 impl GeckoGathered {
-    /// Reads from Gecko which pages are stale, but for blocks that were `erased` since its last flush. A Gecko that has
-    /// lost a page is not believed.
-    pub(super) fn look_at_places<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, erased: impl Fn(Block) -> bool) {
+    /// Reads from Gecko which pages are stale, but for blocks that are empty or were begun `since` its last flush. A
+    /// Gecko that has lost a page is not believed.
+    pub(super) fn look_at_places<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, since: &[Block]) {
         let mut user_since = vec![0; drive.nand.geometry().blocks() as usize];
         for information in self.bid.user_since(drive, 0) {
             debug_assert!(self.bid.holds_user_pages(information.block), "{} holds none", information.block);
@@ -59,6 +59,7 @@ impl GeckoGathered {
         }
         let mut stale = vec![0; (drive.nand.geometry().pages() as usize).div_ceil(64)];
         if drive.ftl.validity.is_believed() {
+            let erased = |block: Block| self.bid.is_empty(block) || since.binary_search(&block).is_ok();
             drive.read_validity(|gecko, io| {
                 gecko.stale_pages(io, erased, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
             });

@@ -5,6 +5,7 @@ use super::lost::Lost;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
+use crate::blocks::Counters;
 use crate::page_mapped::durability::common::{BlockInformation, Silent};
 use crate::page_mapped::mapping::{PagedMapping, Place};
 use crate::page_mapped::validity::Validity;
@@ -12,8 +13,27 @@ use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, LogicalPage, Nand, Page};
 
-/// Of a block: nothing in it was live at the last report to Gecko.
-const FREE: u16 = u16::MAX;
+/// The blocks in which nothing was live at the last report to Gecko. How many pages of the others are live stands in
+/// the drive's counters from the start.
+pub(super) struct FreeInGecko(Vec<u64>);
+
+impl FreeInGecko {
+    fn none_of(blocks: u32) -> Self {
+        Self(vec![0; blocks.div_ceil(64) as usize])
+    }
+
+    fn insert(&mut self, block: Block) {
+        self.0[block.index() / 64] |= 1 << (block.0 % 64);
+    }
+
+    fn contains(&self, block: Block) -> bool {
+        self.0[block.index() / 64] >> (block.0 % 64) & 1 == 1
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.capacity() * 8
+    }
+}
 
 impl GeckoGathered {
     /// Step 5: live pages by block, and with that the pool. The last flush covered everything up to `frozen`, and
@@ -27,9 +47,8 @@ impl GeckoGathered {
         user: &[BlockInformation],
     ) -> Result<Vec<Block>, FtlError> {
         let mut since = self.begun_after(frozen, user);
-        since.extend(&self.bid.empty);
         since.sort_unstable();
-        let mut stale = self.ask_gecko(drive, &since, translation);
+        let free = self.ask_gecko(drive, &since, translation);
         let by_table = !drive.ftl.validity.is_believed();
         let named = self.look_up_silent(drive, translation);
         // A page may have taken the place of another. If Gecko has that or the other's block was written anew, the page
@@ -38,7 +57,7 @@ impl GeckoGathered {
         let took_a_place = |silent: &Silent| silent.after < until && named.binary_search(&silent.page).is_err();
         let any_dangling = self.silent.iter().chain(&self.unreadable).any(took_a_place);
         if any_dangling || self.lost.is_some() {
-            self.look_at_places(drive, |block| since.binary_search(&block).is_ok());
+            self.look_at_places(drive, &since);
         }
         if any_dangling {
             // Those in front of others that can be read are no torn ones.
@@ -48,13 +67,15 @@ impl GeckoGathered {
         }
         if !by_table {
             let geometry = drive.geometry();
-            for page in &self.reports {
-                let stale = &mut stale[geometry.block_of(*page).index()];
-                debug_assert!(u32::from(*stale) < geometry.pages_per_block(), "{page} is stale twice");
-                *stale += 1;
+            for block in self.reports.iter().map(|page| geometry.block_of(*page)) {
+                let counters = &mut drive.ftl.blocks.counters;
+                if self.bid.holds_user_pages(block) {
+                    debug_assert!(counters.live(block) > 0, "a page of {block} is stale twice");
+                    counters.set(block, counters.live(block).saturating_sub(1));
+                }
             }
         }
-        self.enter_blocks(drive, &stale, translation)
+        self.enter_blocks(drive, &free, translation)
     }
 
     /// The blocks that were begun after `frozen`.
@@ -63,14 +84,15 @@ impl GeckoGathered {
         all.filter(|information| information.first_seq > frozen).map(|information| information.block).collect()
     }
 
-    /// Of each block how many pages are stale in Gecko. Reports of pages that Gecko has already are dropped. For blocks
-    /// that were begun `since` the last flush Gecko's entries are void. Where Gecko is not believed, the table decides.
+    /// Counts the pages of each block of user pages that are live in Gecko. Reports of pages that Gecko has already are
+    /// dropped. For blocks that were begun `since` the last flush Gecko's entries are void. Where Gecko is not believed,
+    /// the table decides.
     fn ask_gecko<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
         since: &[Block],
         translation: &TranslationPages,
-    ) -> Vec<u16> {
+    ) -> FreeInGecko {
         let geometry = drive.geometry();
         self.reports.sort_unstable();
         self.reports.dedup();
@@ -78,26 +100,37 @@ impl GeckoGathered {
         asked.extend(&self.reports);
         asked.sort_unstable();
         asked.dedup();
-        let mut stale = vec![0u16; geometry.blocks() as usize];
-        let erased = |block: Block| since.binary_search(&block).is_ok();
+        let (mut free, all) = (FreeInGecko::none_of(geometry.blocks()), geometry.pages_per_block() as u16);
+        self.scratch += free.bytes() + self.bid.bytes_of_user_blocks();
+        // They are out on loan while Gecko is read: pages that Gecko has nothing of are live.
+        let mut counters = core::mem::replace(&mut drive.ftl.blocks.counters, Counters::new(0));
+        self.bid.user_blocks().for_each(|block| counters.set(block, all));
+        let erased = |block: Block| self.bid.is_empty(block) || since.binary_search(&block).is_ok();
         let known = drive.read_validity(|gecko, io| {
             gecko.block_states(io, erased, &asked, |block, state| {
-                stale[block.index()] = if state.free { FREE } else { state.stale };
+                if self.bid.holds_user_pages(block) {
+                    counters.set(block, if state.free { 0 } else { all.saturating_sub(state.stale) });
+                    if state.free {
+                        free.insert(block);
+                    }
+                }
             })
         });
+        drive.ftl.blocks.counters = counters;
         if !drive.ftl.validity.is_believed() {
-            stale = self.not_named(drive, translation);
+            free = FreeInGecko::none_of(geometry.blocks());
+            self.count_named(drive, translation);
         }
         let mut known = known.into_iter();
         asked.retain(|page| {
             let is_known = known.next().unwrap_or(false);
-            !is_known && stale[geometry.block_of(*page).index()] != FREE
+            !is_known && !free.contains(geometry.block_of(*page))
         });
         let is_news = |page: &Page| asked.binary_search(page).is_ok();
         self.reports.retain(is_news);
         self.silent.retain(|silent| self.reports.binary_search(&silent.page).is_ok());
         self.unreadable.retain(|silent| is_news(&silent.page));
-        stale
+        free
     }
 
     /// Of the pages of which nothing can be read those that translation pages name are not reported: which these are.
@@ -117,12 +150,14 @@ impl GeckoGathered {
     fn enter_blocks<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
-        stale: &[u16],
+        free: &FreeInGecko,
         translation: &TranslationPages,
     ) -> Result<Vec<Block>, FtlError> {
         let geometry = drive.geometry();
-        for block in &self.bid.empty {
-            drive.ftl.blocks.release(*block);
+        for block in self.bid.empty_blocks() {
+            if drive.is_usable(block) {
+                drive.ftl.blocks.release(block);
+            }
         }
         let blocks_of = |pages: &mut dyn Iterator<Item = Page>| {
             let mut blocks: Vec<Block> = pages.map(|page| geometry.block_of(page)).collect();
@@ -134,11 +169,8 @@ impl GeckoGathered {
         let hold_fallbacks = drive.keeps(Barrier::FallbacksHeld);
         let is_fallback = |block| hold_fallbacks && fallbacks.binary_search(&block).is_ok();
         let mut emptied = Vec::new();
-        let written = geometry.pages_per_block() as u16;
         for block in self.bid.user_blocks() {
-            let stale = stale[block.index()];
-            if stale < written {
-                drive.ftl.blocks.counters.set(block, written - stale);
+            if drive.ftl.blocks.counters.live(block) > 0 {
                 drive.close(block, 0);
                 drive.hear_news()?;
             } else if is_fallback(block) {
@@ -146,15 +178,15 @@ impl GeckoGathered {
                 self.freed.push(block);
             } else {
                 drive.ftl.blocks.release(block);
-                if stale != FREE {
+                if !free.contains(block) {
                     self.freed.push(block);
                 }
             }
         }
         let streams = drive.ftl.streams;
-        let of = |list: &[BlockInformation], stream: u8| list.iter().map(|i| (i.block, stream)).collect::<Vec<_>>();
-        let metadata = [of(&self.bid.translation, streams.mapping), of(&self.bid.validity, streams.validity)].concat();
-        for (block, stream) in metadata {
+        let translation = self.bid.translation.iter().map(|information| (information.block, streams.mapping));
+        let validity = self.bid.validity.iter().map(|information| (information.block, streams.validity));
+        for (block, stream) in translation.chain(validity) {
             if drive.ftl.blocks.counters.live(block) > 0 {
                 drive.close(block, stream);
                 drive.hear_news()?;
@@ -174,29 +206,31 @@ impl GeckoGathered {
         Ok(emptied)
     }
 
-    /// Of each block of user pages, how many of its pages nothing names. Where pages of Gecko's are lost, erase flags
+    /// Counts the pages of each block of user pages that something names. Where pages of Gecko's are lost, erase flags
     /// went with them. Then neither the stale pages nor the free blocks of older runs can be believed.
-    fn not_named<N: Nand>(&self, drive: &mut GeckoDrive<'_, N>, translation: &TranslationPages) -> Vec<u16> {
+    fn count_named<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, translation: &TranslationPages) {
         let geometry = drive.geometry();
-        let mut rest = vec![geometry.pages_per_block() as u16; geometry.blocks() as usize];
-        let mut name = |page: Page| {
-            if geometry.contains(page) {
-                let rest = &mut rest[geometry.block_of(page).index()];
-                *rest = rest.saturating_sub(1);
+        self.bid.user_blocks().for_each(|block| drive.ftl.blocks.counters.set(block, 0));
+        let bid = &self.bid;
+        let name = |counters: &mut Counters, page: Page| {
+            if geometry.contains(page) && bid.holds_user_pages(geometry.block_of(page)) {
+                let block = geometry.block_of(page);
+                counters.set(block, (counters.live(block) + 1).min(geometry.pages_per_block() as u16));
             }
         };
-        drive.ftl.mapping.found_pages().into_iter().for_each(&mut name);
-        self.lost.iter().flat_map(Lost::learnt_pages).for_each(&mut name);
+        let found = drive.ftl.mapping.found_pages();
+        for page in found.into_iter().chain(self.lost.iter().flat_map(Lost::learnt_pages)) {
+            name(&mut drive.ftl.blocks.counters, page);
+        }
         for (part, version, _) in translation.versions() {
             let Some(bytes) = drive.read_translation_page(part, version) else { continue };
             for key in drive.ftl.mapping.range_of(part).map(LogicalPage) {
                 if let (None, Place::At(page)) = (drive.ftl.mapping.found(key), drive.ftl.mapping.place_in(&bytes, key))
                 {
-                    name(page);
+                    name(&mut drive.ftl.blocks.counters, page);
                 }
             }
         }
-        rest
     }
 
     /// Reports free blocks to Gecko: the next recovery takes them for written otherwise. Those that were written anew

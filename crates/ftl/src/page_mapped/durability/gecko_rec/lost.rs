@@ -25,7 +25,7 @@ use crate::page_mapped::mapping::Mapping;
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use phelsuma_nand::{Kind, LogicalPage, Nand, Page};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
 
 /// The evidence where translation pages are in doubt.
 pub(super) struct Lost {
@@ -91,7 +91,9 @@ impl GeckoGathered {
         after: u64,
     ) {
         let Some(mut lost) = self.lost.take() else { return };
-        for block in self.bid.user_blocks() {
+        let blocks: Vec<Block> = self.bid.user_blocks().collect();
+        self.scratch += blocks.capacity() * size_of::<Block>();
+        for block in blocks {
             let mut pages = self.bid.pages_of(drive, block);
             // One that some cut has torn may say that it is the newest.
             if let Some(last) = pages.last()

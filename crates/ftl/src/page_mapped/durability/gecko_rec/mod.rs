@@ -10,6 +10,7 @@
 //! to take it for a written one.
 
 mod buffer;
+mod covered;
 mod dangling;
 mod gathered;
 mod live_counters;

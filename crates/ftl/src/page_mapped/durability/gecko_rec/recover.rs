@@ -21,6 +21,7 @@
 //! - Translation pages are compared with those that the last flush covered (`translation.rs`).
 //! - Suspect pages are read in full, and copied to fresh pages before anything is reported that rests on them.
 
+use super::MARKS_MAX;
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;
 use crate::barriers::Barrier;
@@ -45,17 +46,20 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     let geometry = described.geometry();
     let scheme = compose::gecko_rec(&geometry, &mut paged, &mut gecko, described.config.barriers());
     let mut ftl = described.drive((paged, gecko, Survival::Nothing), Some(Spread::OneDie))?;
-    let Described { nand, usable, mut steps, .. } = described;
+    let Described { nand, mut steps, .. } = described;
     let mut drive = Session { ftl: &mut ftl, nand, steps: &mut steps };
 
     drive.begin("1 blocks information directory");
     let mut g = GeckoGathered::new(&geometry, drive.recent_blocks());
-    for block in &usable {
-        g.bid.look_at(&mut drive, *block);
+    for block in (0..geometry.blocks()).map(Block) {
+        if drive.is_usable(block) {
+            g.bid.look_at(&mut drive, block);
+        }
     }
 
     drive.begin("3 run directories");
     let scan = g.scan_validity(&mut drive);
+    let told_until = scan.programmed_last();
     let (frozen, scan_from) = g.restore_runs(&mut drive, &scan);
 
     drive.begin("2 global mapping directory");
@@ -74,16 +78,16 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.ftl.durability.begin(Survival::GeckoRec(scheme.mounting(scan_from, frozen)));
 
     g.find_fallbacks(&mut drive, &scan, &translation);
+    drop(scan);
 
     drive.begin("5 counters of live pages");
-    let emptied = g.count(&mut drive, (frozen, scan.programmed_last()), &translation, &user)?;
+    let emptied = g.count(&mut drive, (frozen, told_until), &translation, &user)?;
 
     drive.begin("copies of what may have been in flight");
     g.write(&mut drive, emptied, frozen, &translation, &user)?;
 
     let user = user.capacity() * size_of::<BlockInformation>();
-    // The stale pages of each block take a counter of two bytes.
-    let scratch = g.bytes() + translation.bytes() + u64::from(geometry.blocks()) * 2 + user as u64;
+    let scratch = g.bytes() + translation.bytes() + user as u64;
     Ok(ftl.mounted(steps, scratch))
 }
 
@@ -91,7 +95,9 @@ impl GeckoGathered {
     /// Gecko takes its runs for its own: the moment that the last flush had frozen, and from where on to scan.
     fn restore_runs<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
         let geometry = drive.geometry();
-        let (frozen, mut scan_from) = drive.read_validity(|gecko, io| gecko.restore(io, scan.clone()));
+        let (frozen, mut scan_from) = drive.read_validity(|gecko, io| gecko.restore(io, scan));
+        // Runs are made up of a copy.
+        self.scratch += 2 * scan.bytes();
         debug_assert!(frozen <= self.bid.seq_max, "the last flush has frozen what was not programmed");
         if !drive.keeps(Barrier::ScanFromWritten) {
             let scanned = 2 * u64::from(drive.ftl.mapping.cache_entries());
@@ -137,13 +143,16 @@ impl GeckoGathered {
 }
 
 impl<N: Nand> GeckoDrive<'_, N> {
-    /// How many user blocks hold the pages that a recovery usually looks at: those of the last 2 C updates, and of the
-    /// marks in between; and the blocks that were open.
+    /// How many user blocks hold the pages that a recovery looks at, unless cuts come faster than checkpoints.
+    ///
+    /// Updates count, not the host's writes: each update programs one user page, a collection's as well. A flush writes
+    /// down the oldest of the marks kept, and so many more marks may pass before the next flush. A collection that is
+    /// under way may delay that by a block, and a block may be part-filled at either end.
     fn recent_blocks(&self) -> usize {
         let geometry = self.geometry();
-        let pages = u64::from(self.ftl.mapping.cache_entries()) * 9 / 4;
+        let pages = self.ftl.mapping.updates_in_doubt(MARKS_MAX);
         let open = u32::from(self.ftl.streams.count) * geometry.dies();
-        pages.div_ceil(u64::from(geometry.pages_per_block())) as usize + open as usize
+        pages.div_ceil(u64::from(geometry.pages_per_block())) as usize + open as usize + 1
     }
 
     /// The newest version of each translation page is the table's.

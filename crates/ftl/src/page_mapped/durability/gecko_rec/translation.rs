@@ -7,10 +7,10 @@
 //! compared with the one that the flush covered. What a version in between named was a dirty entry when that was
 //! written, less than 2 C updates before the flush or later. So the scan of the pages written last meets it.
 
+use super::covered::CoveredVersions;
 use crate::barriers::{Barrier, Barriers};
 use crate::medium::marks::SpareMarks;
 use crate::page_mapped::durability::common::{FoundPage, TranslationVersion};
-use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::Page;
 
@@ -21,7 +21,7 @@ pub(super) type ToldVersion = TranslationVersion<bool>;
 pub(super) struct TranslationPages {
     frozen: u64,
     /// By translation page: the newest that the last flush covered.
-    before: Vec<Option<ToldVersion>>,
+    before: CoveredVersions,
     /// The newest since: of which translation page, and the version.
     since: Vec<(u32, ToldVersion)>,
     /// Whether wear is levelled.
@@ -32,20 +32,23 @@ pub(super) struct TranslationPages {
 impl TranslationPages {
     /// Of a table of so many pages; the last flush covered everything up to `frozen`.
     pub(super) fn new(translation_pages: u32, frozen: u64, has_erase_counts: bool, barriers: Barriers) -> Self {
-        Self { frozen, before: vec![None; translation_pages as usize], since: Vec::new(), has_erase_counts, barriers }
+        Self { frozen, before: CoveredVersions::new(translation_pages), since: Vec::new(), has_erase_counts, barriers }
     }
 
     pub(super) fn note(&mut self, found: &FoundPage) {
-        let Some(before) = self.before.get_mut(found.spare.key as usize) else { return };
+        let part = found.spare.key;
+        if part >= self.before.parts() {
+            return;
+        }
         let tells_of_damage = SpareMarks::of(&found.spare).tells_of_damage(self.has_erase_counts);
         let version = ToldVersion::of(found, tells_of_damage);
         debug_assert!(version.synchronized <= version.seq, "a translation page is younger than its program");
         if version.synchronized > self.frozen {
-            self.since.push((found.spare.key, version));
-        } else if before.is_none_or(|other| other.order() < version.order())
+            self.since.push((part, version));
+        } else if self.before.of(part).is_none_or(|other| other.order() < version.order())
             || !self.barriers.keeps(Barrier::NewestTranslationPages)
         {
-            *before = Some(version);
+            self.before.set(part, version);
         }
     }
 
@@ -54,14 +57,14 @@ impl TranslationPages {
         self.since.sort_unstable_by_key(|(part, version)| (*part, core::cmp::Reverse(version.order())));
         self.since.dedup_by_key(|(part, _)| *part);
         let rises = |part: u32, since: &ToldVersion| {
-            self.before[part as usize].is_none_or(|before| before.synchronized < since.synchronized)
+            self.before.of(part).is_none_or(|before| before.synchronized < since.synchronized)
         };
         debug_assert!(self.since.iter().all(|(part, since)| rises(*part, since)), "a version falls");
     }
 
     /// The newest version of each translation page that there is, and when it was synchronized.
     pub(super) fn versions(&self) -> impl Iterator<Item = (u32, Page, u64)> + '_ {
-        (0..self.before.len() as u32).filter_map(|part| {
+        (0..self.before.parts()).filter_map(|part| {
             let (page, synchronized) = self.synchronized(part)?;
             Some((part, page, synchronized))
         })
@@ -69,13 +72,13 @@ impl TranslationPages {
 
     /// Whether some translation page could not be read so far.
     pub(super) fn tell_of_damage(&self) -> bool {
-        (0..self.before.len() as u32).any(|part| self.newest_of(part).is_some_and(|version| version.says))
+        (0..self.before.parts()).any(|part| self.newest_of(part).is_some_and(|version| version.says))
     }
 
     /// The newest version of a translation page. None of one that the table has not: a spare area may name any.
     pub(super) fn newest_of(&self, part: u32) -> Option<ToldVersion> {
         let since = self.since.binary_search_by_key(&part, |(part, _)| *part);
-        since.map(|at| self.since[at].1).ok().or_else(|| self.before.get(part as usize).copied().flatten())
+        since.map(|at| self.since[at].1).ok().or_else(|| self.before.of(part))
     }
 
     /// The newest version, and when it was synchronized.
@@ -91,7 +94,7 @@ impl TranslationPages {
     /// The translation pages synchronized since the last flush: the newest version, and the one that the flush covered,
     /// if there was one.
     pub(super) fn replaced(&self) -> impl Iterator<Item = (u32, Option<ToldVersion>, ToldVersion)> + '_ {
-        self.since.iter().map(|(part, version)| (*part, self.before[*part as usize], *version))
+        self.since.iter().map(|(part, version)| (*part, self.before.of(*part), *version))
     }
 
     /// Of the translation pages synchronized since the last flush, those whose version that it covered may have gone
@@ -109,7 +112,6 @@ impl TranslationPages {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        (self.before.capacity() * size_of::<Option<ToldVersion>>()
-            + self.since.capacity() * size_of::<(u32, ToldVersion)>()) as u64
+        self.before.bytes() + (self.since.capacity() * size_of::<(u32, ToldVersion)>()) as u64
     }
 }

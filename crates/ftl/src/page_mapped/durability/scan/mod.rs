@@ -36,7 +36,8 @@ type Drive<'s, N> = Mount<'s, RamMapping, RamBitmap, N>;
 pub(super) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageMapped, RecoveryReport), FtlError> {
     let (table, bitmap): (RamMapping, RamBitmap) = described.parts()?;
     let mut ftl = described.drive((table, bitmap, Survival::Scan), Some(Spread::AllDies))?;
-    let Described { nand, usable, mut steps, .. } = described;
+    let usable = described.usable();
+    let Described { nand, mut steps, .. } = described;
     let mut drive = Drive { ftl: &mut ftl, nand, steps: &mut steps };
     drive.scan_and_copy(&usable)?;
     let scratch = drive.scratch_bytes();
@@ -50,7 +51,8 @@ pub(super) fn recover_tree<V: BesideTree, N: Nand>(
     let (extents, validity): (MuMapping, V) = described.parts()?;
     let ftl = described.drive((extents, validity, Survival::Scan), Some(Spread::AllDies))?;
     let (mut ftl, aside) = set_aside(ftl);
-    let Described { nand, usable, mut steps, .. } = described;
+    let usable = described.usable();
+    let Described { nand, mut steps, .. } = described;
     let mut drive = Drive { ftl: &mut ftl, nand, steps: &mut steps };
     drive.scan_and_copy(&usable)?;
     let scratch = drive.scratch_bytes();

@@ -174,8 +174,10 @@ impl<L: LiveBy> Gathered<L> {
     ) -> Vec<Block> {
         debug_assert!(fallbacks.is_sorted(), "fallbacks are looked up in no order");
         let bid = &self.bid;
-        for block in &bid.empty {
-            drive.ftl.blocks.release(*block);
+        for block in bid.empty_blocks() {
+            if drive.is_usable(block) {
+                drive.ftl.blocks.release(block);
+            }
         }
         let streams = drive.ftl.streams;
         let users = self.user.iter().map(|information| (*information, 0));

@@ -40,7 +40,8 @@ pub(crate) fn recover<L: LiveBy, N: Nand>(
     let (mut paged, mut store): (PagedMapping, L::Store) = described.parts()?;
     let scheme = L::begin(&mut paged, &mut store);
     let mut ftl = described.drive((paged, store, scheme), Some(Spread::OneDie))?;
-    let Described { nand, usable, mut steps, .. } = described;
+    let usable = described.usable();
+    let Described { nand, mut steps, .. } = described;
     let mut drive = PagedDrive { ftl: &mut ftl, nand, steps: &mut steps };
 
     drive.begin("blocks information directory");

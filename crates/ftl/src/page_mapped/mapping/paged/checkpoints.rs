@@ -31,25 +31,43 @@ pub(super) struct Checkpoints {
 impl Checkpoints {
     /// Of a cache of `capacity` entries; writes after `scan_from` may be in no translation page.
     pub(super) fn new(capacity: u32, scan_from: ScanFrom) -> Self {
-        let interval = capacity.div_ceil(MARKS_PER_TURN);
+        let interval = Self::interval(capacity);
         let mut marks = VecDeque::with_capacity(MARKS + 1);
         marks.push_back(scan_from);
         Self { hand: Slot::FIRST, interval, left: interval, marks }
     }
 
+    /// Updates from one mark to the next.
+    fn interval(capacity: u32) -> u32 {
+        capacity.div_ceil(MARKS_PER_TURN)
+    }
+
+    /// The most updates from the oldest of the marks kept to now, where so many marks have been added since. The marks
+    /// kept span an interval less than there are, and the interval after the last has begun.
+    pub(super) fn updates_in_doubt(capacity: u32, added: u32) -> u64 {
+        u64::from(Self::interval(capacity)) * (MARKS as u64 + u64::from(added))
+    }
+
+    /// Counts an update. If a mark is due it is added, and the oldest of those kept is the result.
+    #[inline]
+    fn count(&mut self, now: impl FnOnce() -> ScanFrom) -> Option<ScanFrom> {
+        self.left -= 1;
+        if self.left > 0 {
+            return None;
+        }
+        self.left = self.interval;
+        self.marks.push_back(now());
+        if self.marks.len() > MARKS {
+            self.marks.pop_front();
+        }
+        self.marks.front().copied()
+    }
+
     /// An update is coming: moves the hand on, round the places of the cache.
     #[inline]
     pub(super) fn step<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, cache: &MappingCache) -> Slot {
-        self.left -= 1;
-        if self.left == 0 {
-            self.left = self.interval;
-            self.marks.push_back(io.scan_from_now());
-            if self.marks.len() > MARKS {
-                self.marks.pop_front();
-            }
-            if let Some(oldest) = self.marks.front() {
-                io.mark(*oldest);
-            }
+        if let Some(oldest) = self.count(|| io.scan_from_now()) {
+            io.mark(oldest);
         }
         let at = self.hand;
         self.hand = cache.after(at);
@@ -66,5 +84,30 @@ impl Checkpoints {
 
     pub(super) fn bytes(&self) -> u64 {
         (size_of::<Self>() + self.marks.capacity() * size_of::<ScanFrom>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Updates are counted from 1. A flush is due after eight marks, and may come at any update before.
+    #[test]
+    fn the_mark_on_flash_is_never_further_back_than_the_updates_in_doubt() {
+        for (capacity, early) in [(1, 0), (8, 1), (100, 0), (100, 1), (100, 14), (1_024, 128), (1_024, 1_000)] {
+            let mut checkpoints = Checkpoints::new(capacity, ScanFrom::default());
+            let (mut oldest, mut on_flash, mut added, mut furthest) = (0, 0, 0, 0);
+            for now in 1..20 * u64::from(capacity) + 200 {
+                if let Some(mark) = checkpoints.count(|| ScanFrom { after: now - 1, oldest_open: 0 }) {
+                    (oldest, added) = (mark.after, added + 1);
+                }
+                furthest = furthest.max(now - on_flash);
+                if added == 8 || now == 10 * u64::from(capacity) + early {
+                    (on_flash, added) = (oldest, 0);
+                }
+            }
+            let most = Checkpoints::updates_in_doubt(capacity, 8);
+            assert!((most - u64::from(Checkpoints::interval(capacity))..=most).contains(&furthest), "{capacity}");
+        }
     }
 }

@@ -27,6 +27,12 @@ impl PagedMapping {
         self.checkpoints = Some(super::Checkpoints::new(self.cache.capacity(), scan_from));
     }
 
+    /// The most updates that may be in no translation page as far as flash says, where so many marks may pass between
+    /// two that are written down.
+    pub(crate) fn updates_in_doubt(&self, marks: u32) -> u64 {
+        super::Checkpoints::updates_in_doubt(self.cache.capacity(), marks)
+    }
+
     /// Everything written so far is in translation pages.
     pub(crate) fn all_synchronized<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
         if let Some(checkpoints) = &mut self.checkpoints {

@@ -34,12 +34,11 @@ fn complete_runs(mut scan: ValidityScan) -> Vec<Vec<Page>> {
 impl LogarithmicGecko {
     /// Takes the runs that are on flash for its own, the buffer being empty. It returns the moment that the last flush
     /// had frozen, and from where on to scan. Where there was none that is the beginning of time.
-    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> (u64, ScanFrom) {
+    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
         debug_assert!(self.buffer.len() == 0 && self.runs.is_empty(), "runs are found again while there are some");
         let gone_bad = scan.gone_bad;
-        let programmed: Vec<(Page, u64)> = scan.pages.iter().map(|found| (found.page, found.seq)).collect();
-        let (runs, covered) = self.choose(io, scan);
-        let seq_of = |page: &Page| programmed.iter().find(|(other, _)| other == page).map(|(_, seq)| *seq);
+        let (runs, covered) = self.choose(io, scan.clone());
+        let seq_of = |page: &Page| scan.pages.iter().find(|found| found.page == *page).map(|found| found.seq);
         let newest = runs.first().and_then(|(_, pages)| seq_of(pages.first()?));
         // There may have been a newer one: then the reports to it are gone.
         let newer_lost = gone_bad.is_some_and(|before| newest.is_none_or(|newest| newest < before));

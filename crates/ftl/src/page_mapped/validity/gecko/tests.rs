@@ -147,7 +147,7 @@ impl Alone {
                 }
             }
             let mut recovered = LogarithmicGecko::new(&geometry, tuning, Barriers::default());
-            recovered.restore(io, scan);
+            recovered.restore(io, &scan);
             assert!(!recovered.damaged, "flushes are missing");
             recovered.covered()
         })
