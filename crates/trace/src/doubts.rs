@@ -2,7 +2,7 @@
 //! goes back. Each says what it doubts, and which option would settle it.
 
 use crate::format::Format;
-use crate::format::columns::{ColumnSpec, settle::since_1970};
+use crate::format::columns::{ColumnSpec, units::since_1970};
 use crate::noted::{Clock, Note, Noted, OfFile, Signs, UnitsNamed};
 use crate::report::{ColumnsRead, FileRead};
 use crate::skipped::SkipReason;

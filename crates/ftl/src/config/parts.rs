@@ -134,8 +134,7 @@ part! { "metadata" "whether blocks of metadata are collected or left until they 
 part! { "power" "how a power cut is survived: by reading all spare areas; a battery; GeckoRec; synchronizing translation pages anew; from translation pages alone, which loses what these do not say (dftl-timeout, dftl-noflush); not at all";
     PowerPart "How a drive survives a power cut." {
         Scan "scan" "By scanning spare areas when the power is back."
-        Battery "battery" "A battery keeps the flash going while what RAM alone knows is saved \
-            (`Ftl::power_fail`)."
+        Battery "battery" "A battery keeps the flash going while what RAM alone knows is saved (`Ftl::power_fail`)."
         GeckoRec "gecko-rec" "By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C)."
         Synchronize "synchronize" "By synchronizing everything before the drive goes on, and reading the whole translation \
             table, or the whole page validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them)."

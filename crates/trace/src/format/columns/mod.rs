@@ -12,6 +12,7 @@ mod date;
 pub(crate) mod foreign;
 mod heading;
 pub(crate) mod keyed;
+mod lines;
 mod nouns;
 pub(crate) mod ops;
 pub(crate) mod parser;
@@ -20,7 +21,7 @@ mod seen;
 pub(crate) mod settle;
 pub(crate) mod suggest;
 mod title;
-mod units;
+pub(crate) mod units;
 
 /// So many columns can be named.
 const COLUMNS_MAX: usize = 64;

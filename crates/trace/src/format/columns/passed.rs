@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use super::lines::lines_of;
 use super::seen::{Seen, look, number};
-use super::settle::{Settled, lines_of, unit_since_1970};
+use super::settle::Settled;
 use super::{Clock, Column, ColumnSpec, date, heading, keyed, units};
 use crate::error::excerpt;
 use crate::format::{SECTOR_BYTES, TimeUnit};
@@ -139,7 +140,9 @@ fn no_times(spec: &ColumnSpec, rows: &[Vec<&[u8]>]) -> Option<String> {
         let cells: Vec<&[u8]> = rows.iter().filter_map(|row| row.get(*at).copied()).collect();
         let seen = look(cells.iter().copied(), separator);
         let column = Passed { at: *at, name: b"", cells, seen };
-        column.is_dates() || column.grows() || column.cells.first().is_some_and(|cell| unit_since_1970(cell).is_some())
+        column.is_dates()
+            || column.grows()
+            || column.cells.first().is_some_and(|cell| units::unit_since_1970(cell).is_some())
     })?;
     let shown = excerpt(rows.first()?.get(found)?);
     let number = found + 1;
@@ -189,7 +192,7 @@ impl Passed<'_> {
     }
 
     fn clock(&self) -> Option<Clock> {
-        let unit = || -> Option<TimeUnit> { unit_since_1970(self.cells.first()?) };
+        let unit = || -> Option<TimeUnit> { units::unit_since_1970(self.cells.first()?) };
         let is_date = self.cells.first().is_some_and(|cell| date::looks_like(cell) || date::is_clock(cell));
         if is_date { Some(Clock::Date) } else { heading::time_unit_of(self.name).or_else(unit).map(Clock::Unit) }
     }

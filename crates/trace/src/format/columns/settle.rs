@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::keyed::{self, Keys, cells};
+use super::lines::lines_of;
 use super::seen::number;
 use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, passed, separator_of, split, suggest, title, units};
 use crate::TraceError;
 use crate::error::excerpt;
 use crate::format::TimeUnit;
 use crate::format::dialect::named_separator;
-use crate::format::disksim::FILE_TIMES;
 use crate::report::ColumnsRead;
 use crate::request::Op;
 
@@ -317,7 +317,7 @@ impl Settled {
                 Column::Time(clock @ None) if headed => {
                     let own = sample.first_time.and_then(units::time_with_unit).map(|(_, unit)| unit);
                     self.time_guessed &= own.is_none();
-                    *clock = own.or_else(|| sample.first_time.and_then(unit_since_1970)).map(Clock::Unit);
+                    *clock = own.or_else(|| sample.first_time.and_then(units::unit_since_1970)).map(Clock::Unit);
                 }
                 Column::Day if headed && !is_day => {
                     let day = sample.first_day.unwrap_or_default();
@@ -335,32 +335,6 @@ impl Settled {
             }
         }
     }
-}
-
-/// The unit in which a time of this century counts from 1970, or as Windows does.
-pub(super) fn unit_since_1970(time: &[u8]) -> Option<TimeUnit> {
-    let whole = time.split(|byte| matches!(byte, b'.' | b',')).next()?;
-    since_1970(std::str::from_utf8(whole).ok()?.parse().ok()?)
-}
-
-pub(crate) fn since_1970(time: u64) -> Option<TimeUnit> {
-    const SECONDS: std::ops::Range<u64> = 900_000_000..4_000_000_000;
-    let counts = |a_second: u64| SECONDS.contains(&(time / a_second));
-    match time {
-        _ if FILE_TIMES.contains(&time) => Some(TimeUnit::HundredNs),
-        _ if counts(1) => Some(TimeUnit::S),
-        _ if counts(1_000) => Some(TimeUnit::Ms),
-        _ if counts(1_000_000) => Some(TimeUnit::Us),
-        _ if counts(1_000_000_000) => Some(TimeUnit::Ns),
-        _ => None,
-    }
-}
-
-/// Lines behind those that are skipped, without blank ones, comments and the brackets of JSON.
-pub(super) fn lines_of(text: &[u8], skip_lines: u64) -> impl Iterator<Item = &[u8]> {
-    let skip = usize::try_from(skip_lines).unwrap_or(usize::MAX);
-    let lines = text.split(|&byte| byte == b'\n').skip(skip).map(<[u8]>::trim_ascii);
-    lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !keyed::is_bracket(line))
 }
 
 /// What separates columns, by what makes the right number of them.

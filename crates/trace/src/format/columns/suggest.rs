@@ -1,9 +1,9 @@
 //! Columns that would fit a file of no known format, for the error that says so.
 
 use super::keyed::{self, Keys, is_bracket};
+use super::lines::lines_of;
 use super::seen::{Seen, follows, look, number};
-use super::settle::lines_of;
-use super::{Clock, Column, ColumnSpec, Unit, date, foreign, heading, ops, separator_of, settle, split, title};
+use super::{Clock, Column, ColumnSpec, Unit, date, foreign, heading, ops, separator_of, split, title, units};
 use crate::format::dialect::named_separator;
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::request::Op;
@@ -201,7 +201,7 @@ fn unit_of(column: &Seen<'_>) -> TimeUnit {
     let span = column.last.unwrap_or_default() - column.first;
     let gap = span / (column.numbers.saturating_sub(1).max(1)) as f64;
     let is_plausible = |unit: &TimeUnit| gap * unit.tick().ns as f64 / 1e9 < LONG_GAP_S;
-    match (settle::since_1970(column.first as u64).filter(is_plausible), gap) {
+    match (units::since_1970(column.first as u64).filter(is_plausible), gap) {
         (Some(unit), _) => unit,
         _ if column.fractions > 0 => TimeUnit::S,
         _ if column.first > 1e17 => TimeUnit::Ns,
@@ -243,7 +243,7 @@ fn kinds(
     let whole = indices().find(|index| of(*index).is_some_and(|column| mostly(column.dates)) && !days(index));
     // Whole seconds of day are less than a number that counts from 1970.
     let counted = indices().find(|index| {
-        of(*index).is_some_and(|c| mostly(c.numbers) && c.ascending && settle::since_1970(c.first as u64).is_some())
+        of(*index).is_some_and(|c| mostly(c.numbers) && c.ascending && units::since_1970(c.first as u64).is_some())
     });
     let clocks = |index: &usize| clocks(index) && (counted.is_none() || of(*index).is_some_and(|c| c.parts > 0));
     let dates = whole.or_else(|| indices().find(clocks)).filter(|&index| has_time.is_none_or(|time| time == index));

@@ -1,5 +1,6 @@
 //! Units of addresses and sizes, as options, headings and values have them; and those that times have with them.
 
+use crate::format::disksim::FILE_TIMES;
 use crate::format::{SECTOR_BYTES, TimeUnit};
 
 /// The units of addresses and sizes, the largest a page of 1 MiB.
@@ -69,6 +70,25 @@ pub(super) fn time_with_unit(value: &[u8]) -> Option<(&[u8], TimeUnit)> {
     let (number, unit) = value.split_at_checked(digits).filter(|(number, _)| !number.is_empty())?;
     let unit = std::str::from_utf8(unit).ok()?.trim_start().to_ascii_lowercase();
     Some((number, time_unit(&unit)?))
+}
+
+/// The unit in which a time of this century counts from 1970, or as Windows does.
+pub(super) fn unit_since_1970(time: &[u8]) -> Option<TimeUnit> {
+    let whole = time.split(|byte| matches!(byte, b'.' | b',')).next()?;
+    since_1970(std::str::from_utf8(whole).ok()?.parse().ok()?)
+}
+
+pub(crate) fn since_1970(time: u64) -> Option<TimeUnit> {
+    const SECONDS: std::ops::Range<u64> = 900_000_000..4_000_000_000;
+    let counts = |a_second: u64| SECONDS.contains(&(time / a_second));
+    match time {
+        _ if FILE_TIMES.contains(&time) => Some(TimeUnit::HundredNs),
+        _ if counts(1) => Some(TimeUnit::S),
+        _ if counts(1_000) => Some(TimeUnit::Ms),
+        _ if counts(1_000_000) => Some(TimeUnit::Us),
+        _ if counts(1_000_000_000) => Some(TimeUnit::Ns),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
