@@ -175,6 +175,15 @@ fn is_cut(line: &[u8]) -> bool {
     begins && !line.split(|byte| *byte == b' ').any(is_word)
 }
 
+/// A flaw with its line, since a shape says little without it.
+#[cold]
+fn told(line: &[u8], flaw: Flaw) -> (Option<Odd>, String) {
+    match flaw {
+        Flaw::Shape(what) => (Some(Odd::of(line)), format!("`{}`: {what}", excerpt(line))),
+        Flaw::Value(what) => (None, what),
+    }
+}
+
 impl<P: LineParser> Records for TextRecords<P> {
     fn notes(&self) -> Vec<(Note, u64)> {
         self.parser.notes()
@@ -197,11 +206,7 @@ impl<P: LineParser> Records for TextRecords<P> {
                         (Err(_), Some(line)) => self.parser.parse(line, !self.record_seen),
                         (parsed, _) => parsed,
                     };
-                    parsed.map_err(|flaw| match flaw {
-                        // A shape says little without the line.
-                        Flaw::Shape(what) => (Some(Odd::of(line)), format!("`{}`: {what}", excerpt(line))),
-                        Flaw::Value(what) => (None, what),
-                    })
+                    parsed.map_err(|flaw| told(line, flaw))
                 }
                 Ok(NextLine::TooLong) => {
                     let what = format!("the line is over {LINE_BYTES_MAX} bytes, so this is no {} trace", self.format);
