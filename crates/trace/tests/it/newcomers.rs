@@ -577,6 +577,14 @@ fn pages_repeat_their_headings() {
 }
 
 #[test]
+fn a_first_record_that_cannot_be_read_hides_no_others_like_it() {
+    for odd in ["9,write,0,1.8X", "9,write,-,-", "9,W,NA,4096"] {
+        let text = format!("time_us,op,offset,size\n{odd}\n1000,W,4096,4096\n{odd}\n2000,R,1048576,512\n");
+        assert!(error(&text).starts_with("t:4: "), "{}", error(&text));
+    }
+}
+
+#[test]
 fn single_quotes_are_no_part_of_values() {
     for text in [
         "time,op,lba,len,who\n'1970-01-01 00:00:00.001','W',8,'4096','it''s, me'\n'1970-01-01 00:00:00.002','R','2048',512,'x'\n",

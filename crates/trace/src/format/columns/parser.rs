@@ -153,7 +153,9 @@ impl AnyColumns {
         if self.record_seen && own.len() > 2 && self.before.iter().any(|known| words(known) == own) {
             return Ok(Item::Skip(SkipReason::Heading));
         }
-        if !self.record_seen {
+        // One with the word of an operation is a record that cannot be read: others like it are no headings.
+        let is_op = |word: &[u8]| !word.is_empty() && self.spec.op(word).is_some();
+        if !self.record_seen && !line.split(|byte| !byte.is_ascii_alphanumeric()).any(is_op) {
             self.keep(line);
         }
         Err(Flaw::Shape(what))
