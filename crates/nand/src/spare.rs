@@ -27,6 +27,8 @@ pub enum Kind {
     Summary = 9,
     /// A page of a µ-Tree: a path from a leaf upwards; the key is the lowest in the leaf.
     Tree = 10,
+    /// A page of a run of the mapping log; the key is its place in the run.
+    MappingLog = 11,
 }
 
 impl Kind {
@@ -42,6 +44,7 @@ impl Kind {
         Self::Map,
         Self::Summary,
         Self::Tree,
+        Self::MappingLog,
     ];
 
     #[inline]

@@ -78,7 +78,7 @@ impl Shown {
             (BlockState::Bad, _) | (_, None) => Self::Bad,
             // No block begins with a summary.
             (_, Some(Kind::User | Kind::Summary)) => Self::User,
-            (_, Some(Kind::Translation | Kind::Tree)) => Self::Translation,
+            (_, Some(Kind::Translation | Kind::Tree | Kind::MappingLog)) => Self::Translation,
             (_, Some(Kind::Tombstone)) => Self::Tombstone,
             (_, Some(Kind::Bitmap)) => Self::Bitmap,
             (_, Some(Kind::Gecko)) => Self::Gecko,

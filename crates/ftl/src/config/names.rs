@@ -11,6 +11,7 @@ impl PageParts {
     pub(crate) fn structures(&self) -> String {
         let mapping = match self.mapping {
             MappingPart::Paged { directory: DirectoryPart::BTree { fanout, .. }, .. } => format!("b-tree({fanout})"),
+            MappingPart::Paged { log: 1.., .. } => format!("{} log", self.mapping.word()),
             _ => self.mapping.word().to_string(),
         };
         let validity = match self.validity {

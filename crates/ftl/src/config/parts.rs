@@ -29,6 +29,8 @@ part! { "mapping" "where each logical page is";
                 each_of(OnMiss::EACH).default_is(1).does("misses").label("{}").shown_first()];
             evict: Evict "which entry goes where there is no room" ["mapping.evict",
                 each_of(Evict::EACH).does("evicts").label("evict={}")];
+            log: u32 "share of the table that may wait in the mapping log of paged; with 0 there is none"
+                ["mapping.log", number(0, 250, 0).unit("thousandths").default_means("none").label("log={}")];
             dirty: DirtyLimit "How many of the entries may be dirty." = (DirtyLimit::DEFAULT);
             directory: DirectoryPart "How it is known where each translation page is." = (DirectoryPart::Flat);
         }

@@ -200,7 +200,7 @@ impl PageMapped {
         };
         if self.mapping.has_pending_trims() && self.blocks.keeps(Barrier::TrimsBeforeReuse) {
             let io = mapping_io!(self, nand, at);
-            self.mapping.write_pending_trims(io)?;
+            self.mapping.write_pending_trims(io, &mut self.before)?;
             done = done.max(io.done());
         }
         self.settle(nand, at)?;
@@ -338,9 +338,20 @@ impl PageMapped {
         let at = op.at;
         let geometry = *self.blocks.geometry();
         let mut counted = self.blocks.counters.live(victim);
+        let read: alloc::vec::Vec<SpareRead> =
+            live.iter().map(|index| nand.read_spare(geometry.page(victim, u32::from(*index)), op).0).collect();
+        if self.mapping.judges_by_flash() {
+            let logical_pages = self.shape.logical_pages;
+            let keys = read.iter().filter_map(|read| match read {
+                SpareRead::Written(spare) if spare.key < logical_pages => Some(LogicalPage(spare.key)),
+                _ => None,
+            });
+            self.mapping.look_up_for_judging(mapping_io!(self, nand, at), keys);
+        }
+        let mut read = read.into_iter();
         live.retain(|index| {
             let page = geometry.page(victim, u32::from(*index));
-            let keep = match nand.read_spare(page, op).0 {
+            let keep = match read.next().unwrap_or(SpareRead::Unreadable) {
                 SpareRead::Erased => false,
                 // Its owner comes out when it is read in full. Without an owner nothing is lost.
                 SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),

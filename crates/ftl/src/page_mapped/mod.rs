@@ -21,6 +21,7 @@ mod needs;
 mod parts;
 mod recount;
 mod requests;
+mod runs;
 mod sampling;
 mod serving;
 mod settle;

@@ -139,8 +139,13 @@ impl PageMapped {
     pub(super) fn make_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if self.mapping.has_pending_trims() && self.blocks.keeps(Barrier::TrimsAtFlush) {
             self.make_space(nand, at)?;
-            self.mapping.write_pending_trims(mapping_io!(self, nand, at))?;
-            self.hear_news(nand, at)?;
+            let written = self.mapping.write_pending_trims(mapping_io!(self, nand, at), &mut self.before);
+            if self.before.is_empty() {
+                self.hear_news(nand, at)?
+            } else {
+                self.settle(nand, at)?
+            }
+            written?;
             self.give_back_died();
         }
         let flushed = self.flush_for_host(nand, at)?;

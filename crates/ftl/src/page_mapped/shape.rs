@@ -4,9 +4,10 @@ use super::durability::{Integrity, counters_and_seal, held_blocks, young_blocks}
 use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
 use super::parts::PageConfig;
+use super::runs::Tuning;
 use super::sorting::context;
 use super::streams::Streams;
-use super::validity::{FlashBitmap, PageValidityLog, Tuning, saved_bytes};
+use super::validity::{FlashBitmap, PageValidityLog, saved_bytes};
 use crate::blocks::critical_blocks;
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
@@ -33,13 +34,19 @@ fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -
             let layout = MuMapping::layout(geometry, record_bits);
             layout.map_or(Needs::default(), |layout| MuMapping::needs(geometry, layout, logical_pages, counted_on))
         }
-        MappingPart::Paged { cache_entries: asked, on_miss, dirty, directory, .. } => {
+        MappingPart::Paged { cache_entries: asked, on_miss, log, dirty, directory, .. } => {
             let entries = PagedMapping::cache_entries_of(logical_pages, asked);
             let power = config.composition.power;
             let mut needs = PagedMapping::needs(geometry, logical_pages, entries, on_miss, dirty, directory, power);
             let block = u64::from(geometry.pages_per_block());
             let pages = u64::from(PagedMapping::translation_pages_of(geometry, logical_pages));
             needs.programs += Integrity::programs(&config.composition, block, entries, pages);
+            if log > 0 {
+                // Entries leave the cache by spills alone.
+                let of_log = PagedMapping::log_needs(geometry, logical_pages, entries, log);
+                needs = Needs { programs: 0, ..needs }.and(of_log);
+                needs.unidentified = PagedMapping::log_entries(logical_pages, log) + u64::from(entries);
+            }
             needs
         }
     }

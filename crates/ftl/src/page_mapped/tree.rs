@@ -49,7 +49,7 @@ impl PageMapped {
     /// The drive is going to be mounted anew: saves of pending trims what can be saved.
     pub(super) fn save_trims<N: Nand>(&mut self, nand: &mut N, at: Time) {
         if self.mapping.has_pending_trims() {
-            let _ = self.mapping.write_pending_trims(mapping_io!(self, nand, at));
+            let _ = self.mapping.write_pending_trims(mapping_io!(self, nand, at), &mut self.before);
         }
     }
 
@@ -60,7 +60,7 @@ impl PageMapped {
             return Ok(at);
         }
         let io = mapping_io!(self, nand, at);
-        let written = self.mapping.write_pending_trims(io);
+        let written = self.mapping.write_pending_trims(io, &mut self.before);
         let done = io.done();
         self.settle(nand, at)?;
         self.give_back_died();

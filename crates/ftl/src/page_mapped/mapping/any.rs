@@ -47,12 +47,15 @@ impl AnyMapping {
                 let layout = MuMapping::layout(geometry, record_bits)?;
                 MuMapping::new(geometry, layout, logical_pages, partition).into()
             }
-            MappingPart::Paged { cache_entries, on_miss, evict, dirty, directory } => {
+            MappingPart::Paged { cache_entries, on_miss, evict, log, dirty, directory } => {
                 let entries = PagedMapping::cache_entries_of(logical_pages, cache_entries);
                 let barriers = config.barriers();
                 let mut paged = PagedMapping::new(geometry, logical_pages, entries, on_miss, directory, barriers);
                 paged.limit_dirty(dirty, config.composition.power);
                 paged.evict(evict);
+                if log > 0 {
+                    paged.keep_log(geometry, log);
+                }
                 paged.into()
             }
         })
@@ -203,6 +206,15 @@ impl Mapping for AnyMapping {
         each!(self, own => own.judge(key, page))
     }
 
+    #[inline]
+    fn judges_by_flash(&self) -> bool {
+        each!(self, own => own.judges_by_flash())
+    }
+
+    fn look_up_for_judging<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, keys: impl Iterator<Item = LogicalPage>) {
+        each!(self, own => own.look_up_for_judging(io, keys))
+    }
+
     fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage> {
         each!(self, own => own.owner_of(io, page))
     }
@@ -235,8 +247,8 @@ impl Mapping for AnyMapping {
         each!(self, own => own.has_tombstones())
     }
 
-    fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        each!(self, own => own.write_pending_trims(io))
+    fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, before: &mut Vec<Page>) -> Result<(), FtlError> {
+        each!(self, own => own.write_pending_trims(io, before))
     }
 
     fn parts(&self) -> u32 {

@@ -197,6 +197,15 @@ pub(crate) trait Mapping: Clone {
     /// identified by that: the mapping's note to report it later is cleared.
     fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement;
 
+    /// Whether it reads flash to judge pages ([`Mapping::look_up_for_judging`]).
+    #[inline]
+    fn judges_by_flash(&self) -> bool {
+        false
+    }
+
+    /// Reads what [`Mapping::judge`] is to know of these logical pages.
+    fn look_up_for_judging<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, _keys: impl Iterator<Item = LogicalPage>) {}
+
     /// Whose page `page` is, for one that cannot say so itself. Looks at everything.
     fn owner_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Option<LogicalPage>;
 
@@ -236,7 +245,11 @@ pub(crate) trait Mapping: Clone {
     ///
     /// # Errors
     /// No block is left.
-    fn write_pending_trims<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+    fn write_pending_trims<N: Nand>(
+        &mut self,
+        _io: &mut MetaIo<'_, N>,
+        _before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
         Ok(())
     }
 
@@ -278,9 +291,9 @@ pub(crate) trait Mapping: Clone {
         &mut self,
         io: &mut MetaIo<'_, N>,
         _from: u32,
-        _before: &mut Vec<Page>,
+        before: &mut Vec<Page>,
     ) -> Result<Option<u32>, FtlError> {
-        self.write_pending_trims(io).map(|()| None)
+        self.write_pending_trims(io, before).map(|()| None)
     }
 
     /// Whether stale pages may be taken for live because a part of the table could not be read.

@@ -170,7 +170,7 @@ impl Mapping for RamMapping {
                 Place::Nowhere | Place::Trimmed => continue,
             };
             if self.trims.pending_count() >= PENDING_MAX && !self.trims.is_pending(region) {
-                self.write_pending_trims(io)?;
+                self.write_pending_trims(io, before)?;
             }
             self.table.set(key, Place::Trimmed);
             before.extend(old);
@@ -190,7 +190,11 @@ impl Mapping for RamMapping {
 
     /// Writes the tombstones of all pending regions. Not before everything so far is on flash: a tombstone leaves out
     /// pages that have been rewritten since, and must not outlive the rewriting.
-    fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+    fn write_pending_trims<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        _before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
         io.barrier(Barrier::TombstonesAfterRewrites);
         while let Some(region) = self.trims.take_pending() {
             self.write_tombstone(io, region)?;

@@ -1,9 +1,10 @@
 //! One of the validity parts, chosen when the drive is put together.
 
-use super::{Answer, BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Tuning, Validity};
+use super::{Answer, BitmapCache, FlashBitmap, LogarithmicGecko, PageValidityLog, RamBitmap, Validity};
 use crate::config::ValidityPart;
 use crate::mu_tree::Layout;
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::runs::Tuning;
 use crate::{Config, Counter, FtlError, GeckoLook, PageParts, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;

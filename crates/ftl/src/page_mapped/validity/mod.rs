@@ -14,7 +14,7 @@ mod scan;
 pub(crate) use any::AnyValidity;
 pub(crate) use bitmap_cache::BitmapCache;
 pub(crate) use flash_bitmap::FlashBitmap;
-pub(crate) use gecko::{LogarithmicGecko, Tuning};
+pub(crate) use gecko::LogarithmicGecko;
 pub(crate) use page_validity_log::PageValidityLog;
 pub(crate) use ram_bitmap::{RamBitmap, saved_bytes};
 use scan::StorePage;

@@ -5,19 +5,19 @@ use phelsuma_nand::{Page, Spare};
 
 /// A page of the store, found by its spare area.
 #[derive(Clone, Copy)]
-pub(super) struct StorePage {
-    pub(super) version: u64,
-    pub(super) key: u32,
-    pub(super) seq: u64,
-    pub(super) page: Page,
+pub(crate) struct StorePage {
+    pub(crate) version: u64,
+    pub(crate) key: u32,
+    pub(crate) seq: u64,
+    pub(crate) page: Page,
 }
 
 /// The pages of the store on a drive.
 #[derive(Clone, Default)]
 pub(crate) struct ValidityScan {
-    pub(super) pages: Vec<StorePage>,
+    pub(crate) pages: Vec<StorePage>,
     /// A page of it has gone bad that cannot say any more what it was, programmed before this: the last such page.
-    pub(super) gone_bad: Option<u64>,
+    pub(crate) gone_bad: Option<u64>,
 }
 
 impl ValidityScan {

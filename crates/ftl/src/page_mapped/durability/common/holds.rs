@@ -21,7 +21,7 @@ impl Holds {
     pub(super) fn of(kind: Kind) -> Self {
         match kind {
             Kind::User => Self::User,
-            Kind::Translation => Self::Translation,
+            Kind::Translation | Kind::MappingLog => Self::Translation,
             Kind::Gecko | Kind::ValidityLog => Self::Validity,
             Kind::Tombstone | Kind::Anchor | Kind::Bitmap | Kind::Map | Kind::Summary | Kind::Tree => Self::Nothing,
         }

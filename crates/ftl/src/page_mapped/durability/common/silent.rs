@@ -103,6 +103,9 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
                 }
             }
         }
+        let mut pages: Vec<Page> = silent.iter().map(|silent| silent.page).collect();
+        pages.sort_unstable();
+        named.extend(self.read_mapping(|paged, io| paged.named_in_log(io, oldest, &pages)));
         named.sort_unstable();
         named
     }
@@ -116,8 +119,12 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         }
         let key = LogicalPage(found.spare.key);
         let part = self.ftl.mapping.part_of(key);
-        let Some((version, _)) = synchronized(part).filter(|(_, since)| found.spare.seq < *since) else { return false };
-        let bytes = self.read_translation_page(part, version);
+        let version = synchronized(part);
+        let known = self.ftl.mapping.known_until(version.map_or(0, |(_, since)| since));
+        if found.spare.seq > known {
+            return false;
+        }
+        let bytes = self.read_mapping(|paged, io| paged.entries_of(io, part, version.map(|(page, _)| page)));
         bytes.is_some_and(|bytes| self.ftl.mapping.place_in(&bytes, key) == Place::At(found.page))
     }
 

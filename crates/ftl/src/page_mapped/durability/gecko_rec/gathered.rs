@@ -4,7 +4,7 @@ use super::dangling::Places;
 use super::lost::Lost;
 use crate::page_mapped::durability::common::{BlocksInformation, FoundPage, Mount, Silent, Suspect};
 use crate::page_mapped::mapping::PagedMapping;
-use crate::page_mapped::validity::LogarithmicGecko;
+use crate::page_mapped::validity::{LogarithmicGecko, ValidityScan};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Page};
 
@@ -16,6 +16,8 @@ pub(super) struct GeckoGathered {
     pub(super) bid: BlocksInformation,
     /// Suspect metadata pages that are sound by now.
     pub(super) suspect_metadata: Vec<FoundPage>,
+    /// Pages of runs of a mapping log.
+    pub(super) log: ValidityScan,
     /// User pages that may have been.
     pub(super) suspects: Vec<Suspect>,
     /// Pages that are stale, and that may not be so in Gecko.
@@ -48,6 +50,7 @@ impl GeckoGathered {
         Self {
             bid: BlocksInformation::new(geometry, recent_blocks),
             suspect_metadata: Vec::new(),
+            log: ValidityScan::default(),
             suspects: Vec::new(),
             reports: Vec::new(),
             silent: Vec::new(),
@@ -73,6 +76,8 @@ impl GeckoGathered {
         let suspects = self.suspects.capacity() * size_of::<Suspect>();
         let silent = (self.silent.capacity() + self.unreadable.capacity()) * size_of::<Silent>();
         let places = self.places.as_ref().map_or(0, Places::bytes);
-        self.bid.bytes() + places + (founds + pages + blocks + suspects + silent + self.scratch) as u64
+        self.bid.bytes()
+            + places
+            + (self.log.bytes() + founds + pages + blocks + suspects + silent + self.scratch) as u64
     }
 }

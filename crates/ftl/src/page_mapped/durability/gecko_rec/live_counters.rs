@@ -7,7 +7,7 @@ use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::Counters;
 use crate::page_mapped::durability::common::{BlockInformation, Silent};
-use crate::page_mapped::mapping::{PagedMapping, Place};
+use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
 use crate::page_mapped::validity::Validity;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -222,8 +222,9 @@ impl GeckoGathered {
         for page in found.into_iter().chain(self.lost.iter().flat_map(Lost::learnt_pages)) {
             name(&mut drive.ftl.blocks.counters, page);
         }
-        for (part, version, _) in translation.versions() {
-            let Some(bytes) = drive.read_translation_page(part, version) else { continue };
+        for part in 0..drive.ftl.mapping.parts() {
+            let version = translation.synchronized(part).map(|(page, _)| page);
+            let Some(bytes) = drive.read_mapping(|paged, io| paged.entries_of(io, part, version)) else { continue };
             for key in drive.ftl.mapping.range_of(part).map(LogicalPage) {
                 if let (None, Place::At(page)) = (drive.ftl.mapping.found(key), drive.ftl.mapping.place_in(&bytes, key))
                 {

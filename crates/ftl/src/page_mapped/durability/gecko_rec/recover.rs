@@ -65,6 +65,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.begin("2 global mapping directory");
     let translation = g.scan_translation(&mut drive, frozen);
     drive.enter_translation_pages(&translation);
+    g.restore_log(&mut drive, frozen);
 
     drive.begin("4 Gecko's buffer");
     g.compare_versions(&mut drive, &translation);
@@ -77,7 +78,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
     drive.ftl.durability.begin(Survival::GeckoRec(scheme.mounting(scan_from, frozen)));
 
-    g.find_fallbacks(&mut drive, &scan, &translation);
+    g.find_fallbacks(&mut drive, (&scan, frozen), &translation);
     drop(scan);
 
     drive.begin("5 counters of live pages");
@@ -110,6 +111,15 @@ impl GeckoGathered {
             drive.ftl.blocks.counters.add(geometry.block_of(page));
         }
         (frozen, scan_from)
+    }
+
+    /// The mapping takes the runs of its log for its own, if it has one.
+    fn restore_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, frozen: u64) {
+        let geometry = drive.geometry();
+        let pages = drive.read_mapping(|paged, io| paged.restore_log(io, &self.log, frozen));
+        for page in pages {
+            drive.ftl.blocks.counters.add(geometry.block_of(page));
+        }
     }
 
     /// Writes the state that the drive is to go on with. `emptied` are blocks that must not be erased before the copies

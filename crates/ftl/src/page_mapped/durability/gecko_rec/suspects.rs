@@ -18,7 +18,7 @@ impl GeckoGathered {
     pub(super) fn find_fallbacks<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
-        scan: &ValidityScan,
+        (scan, frozen): (&ValidityScan, u64),
         translation: &TranslationPages,
     ) {
         self.suspects.retain(|suspect| self.bid.may_have_been_in_flight(&suspect.found.spare));
@@ -46,6 +46,12 @@ impl GeckoGathered {
                 let stale = stale_by(drive, (part, behind, &version), is_older_copy);
                 self.fallbacks.extend(stale.into_iter().map(|(page, _)| page));
             }
+        }
+        if any_in_use(Kind::MappingLog) {
+            let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
+            let scan = self.log.without(&suspects);
+            let needed = drive.read_mapping(|paged, io| paged.log_pages_in_use(io, scan, frozen));
+            self.fallbacks.extend(needed);
         }
         if any_in_use(drive.ftl.validity.kind()) {
             let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
@@ -90,7 +96,8 @@ impl GeckoGathered {
         let kind = drive.ftl.validity.kind();
         drive.write_validity(|gecko, io| gecko.copy_pages(io, &suspects(kind)))?;
         drive.let_go_if_out_of_blocks(emptied);
-        drive.write_mapping(|paged, io, _| paged.copy_pages(io, &suspects(Kind::Translation)))?;
+        let of_mapping = [suspects(Kind::Translation), suspects(Kind::MappingLog)].concat();
+        drive.write_mapping(|paged, io, _| paged.copy_pages(io, &of_mapping))?;
         // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
         self.suspects.retain(|suspect| {
             let FoundPage { page, spare } = suspect.found;

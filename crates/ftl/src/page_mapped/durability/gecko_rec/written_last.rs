@@ -151,7 +151,8 @@ impl GeckoGathered {
             return Ok(());
         }
         let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
-        if found.spare.seq > synchronized || !drive.keeps(Barrier::SynchronizedIsKnown) {
+        let known_until = drive.ftl.mapping.known_until(synchronized);
+        if found.spare.seq > known_until || !drive.keeps(Barrier::SynchronizedIsKnown) {
             let may_be_copied = || self.suspects.iter().any(|suspect| suspect.found.page == found.page);
             if let Some(lost) = self.lost.as_mut().filter(|lost| lost.is_in_doubt(translation, part))
                 && !may_be_copied()
@@ -161,7 +162,7 @@ impl GeckoGathered {
             }
             return drive.ftl.mapping.enter_found(key, found.page);
         }
-        if translation.is_since_flush(part) || self.is_suspect(translation, part) {
+        if drive.ftl.mapping.has_log() || translation.is_since_flush(part) || self.is_suspect(translation, part) {
             settled.insert((part, key), found.page);
         }
         Ok(())
@@ -187,8 +188,8 @@ impl GeckoGathered {
             settled.iter().map(|((part, key), page)| (*part, *key, *page)).collect();
         for of_part in settled.chunk_by(|(a, ..), (b, ..)| a == b) {
             let part = of_part[0].0;
-            let Some(version) = translation.newest_of(part) else { continue };
-            let Some(bytes) = drive.read_translation_page(part, version.page) else { continue };
+            let version = translation.newest_of(part).map(|version| version.page);
+            let Some(bytes) = drive.read_mapping(|paged, io| paged.entries_of(io, part, version)) else { continue };
             let trimmed =
                 of_part.iter().filter(|(_, key, page)| drive.ftl.mapping.place_in(&bytes, *key) != Place::At(*page));
             let trimmed: Vec<Page> = trimmed.map(|(_, _, page)| *page).collect();

@@ -43,7 +43,7 @@ impl<N: Nand> Drive<'_, N> {
             }
         }
         self.let_go_if_out_of_blocks(holding);
-        self.write_mapping(|table, io, _| table.write_pending_trims(io))?;
+        self.write_mapping(|table, io, before| table.write_pending_trims(io, before))?;
         self.wait_for_programs();
         self.hear_news()
     }

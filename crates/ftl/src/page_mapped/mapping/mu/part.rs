@@ -124,7 +124,7 @@ impl Mapping for MuMapping {
                 continue;
             }
             if self.trims.pending_count() >= PENDING_MAX && !self.trims.is_pending(region) {
-                self.write_pending_trims(io)?;
+                self.write_pending_trims(io, before)?;
             }
             // Of more than one partition, so of more than one extent.
             let mut first = piece.first;
@@ -154,7 +154,11 @@ impl Mapping for MuMapping {
         self.trims.any_page()
     }
 
-    fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+    fn write_pending_trims<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        _before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
         self.put_all(io)?;
         io.barrier(Barrier::TombstonesAfterRewrites);
         while let Some(region) = self.trims.take_pending() {

@@ -20,6 +20,7 @@
 mod cache;
 mod checkpoints;
 mod dirty_queue;
+mod log;
 mod part;
 mod recovered;
 mod scan_mark;
@@ -36,11 +37,13 @@ use crate::medium::{Saved, window};
 use crate::page_mapped::directory::PartRead;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
 use dirty_queue::DirtyQueue;
+use log::{InLog, LogShape, MappingLog};
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
 use synchronized::Says;
@@ -64,6 +67,8 @@ pub(crate) struct PagedMapping {
     /// What bounds the number of dirty entries, and their age, where anything does.
     queue: Option<DirtyQueue>,
     says: Says,
+    /// Where dirty entries wait on flash, if they do.
+    log: Option<Box<MappingLog>>,
     /// Entries of trimmed pages name the page that was: a recovery is to find out that it is stale.
     names_trimmed: bool,
     /// A translation page could not be read: its record of stale pages is lost, and only the table shows which pages
@@ -138,6 +143,7 @@ impl PagedMapping {
             checkpoints: None,
             queue: None,
             says: Says::Nothing,
+            log: None,
             names_trimmed: false,
             damaged: false,
             page: vec![0; geometry.page_bytes() as usize],
@@ -149,6 +155,31 @@ impl PagedMapping {
     /// Which entry goes first.
     pub(crate) fn evict(&mut self, evict: Evict) {
         self.cache.evict(evict);
+    }
+
+    /// So many thousandths of the table wait in a mapping log.
+    pub(crate) fn keep_log(&mut self, geometry: &Geometry, permille: u32) {
+        let shape = LogShape {
+            logical_pages: self.logical_pages,
+            parts: self.table.parts(),
+            entries_per_page: self.entries_per_page,
+            entries: self.cache.capacity(),
+            permille,
+        };
+        self.log = Some(Box::new(MappingLog::new(geometry, shape, self.barriers)));
+    }
+
+    /// Entries that may wait in such a log: each may name a page that is not known to be stale.
+    pub(crate) fn log_entries(logical_pages: u32, permille: u32) -> u64 {
+        u64::from(logical_pages) * u64::from(permille) / 1000
+    }
+
+    /// What such a log needs of the flash.
+    pub(crate) fn log_needs(geometry: &Geometry, logical_pages: u32, entries: u32, permille: u32) -> Needs {
+        let parts = translation_pages(geometry, logical_pages);
+        let entries_per_page = entries_per_page(geometry);
+        let shape = LogShape { logical_pages, parts, entries_per_page, entries, permille };
+        shape.needs(geometry, geometry.pages_per_block().into())
     }
 
     /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
@@ -239,6 +270,14 @@ impl PagedMapping {
 
     /// An entry as flash has it.
     fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
+        match self.log.as_mut().map_or(InLog::Nothing, |log| log.look_up(io, key)) {
+            InLog::Nothing => {}
+            InLog::Entry(entry) => return entry,
+            InLog::Lost => {
+                self.damaged = true;
+                return MISLAID;
+            }
+        }
         match self.table.peek(io, self.translation_page_of(key)) {
             PartRead::Nowhere => entry_of(Place::Nowhere),
             PartRead::Bytes(bytes, _) => get(bytes, key % self.entries_per_page),
@@ -276,6 +315,9 @@ impl PagedMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         if self.cache.is_dirty(slot) {
+            if self.log.is_some() {
+                return self.spill(io, before);
+            }
             self.begin_draining(io, slot);
             self.synchronize(io, self.translation_page_of(self.cache.key(slot)), before)?;
         }
@@ -381,6 +423,12 @@ impl PagedMapping {
     /// after it was lost.
     fn write_as_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Result<(), FtlError> {
         self.load_lost();
+        if let Some(log) = self.log.take() {
+            // Entries wait for it all the same.
+            let written = self.write_folded(io, &log, part);
+            self.log = Some(log);
+            return written;
+        }
         // It names no page, so there is no before-image to find.
         let mut before = Vec::new();
         if self.cache.has_unsure() {

@@ -92,6 +92,9 @@ impl Mapping for PagedMapping {
         by_host: bool,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
+        if self.log.is_some() {
+            self.work_on_log(io, before)?;
+        }
         if let Some(checkpoints) = &mut self.checkpoints {
             let at = checkpoints.step(io, &self.cache);
             if self.cache.visited(at) && self.barriers.keeps(Barrier::CheckpointsTaken) {
@@ -142,8 +145,10 @@ impl Mapping for PagedMapping {
     fn written(&mut self, key: LogicalPage, to: Page) -> Before {
         if let Some(slot) = self.cache.find(key.0) {
             let before = self.place(self.cache.value(slot));
+            // What a run or a translation page names is reported when that record of it goes.
+            let is_on_flash = self.log.is_some() && !self.cache.is_dirty(slot);
             self.set_dirty(slot, to.0);
-            return Before::Known(before);
+            return if is_on_flash { Before::Unidentified } else { Before::Known(before) };
         }
         let slot = self.cache.insert(key.0, to.0);
         self.cache.set_uip(slot, true);
@@ -171,7 +176,10 @@ impl Mapping for PagedMapping {
     #[inline]
     fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
         match self.cache.find(key.0) {
-            None => Judgement::Live,
+            None => match self.log.as_ref().and_then(|log| log.judged(key.0)) {
+                Some(entry) if entry != page.0 => Judgement::Stale,
+                _ => Judgement::Live,
+            },
             Some(slot) if self.cache.value(slot) == page.0 => Judgement::Live,
             Some(slot) => {
                 // The unidentified invalid page itself, most likely. It dies with the victim. After a recovery it may
@@ -195,6 +203,14 @@ impl Mapping for PagedMapping {
         }
         for part in 0..self.table.parts() {
             let keys = self.pages_of(part);
+            if self.log.is_some() {
+                self.load_with_log(io, part);
+                let named = |key: &u32| get(&self.page, key % self.entries_per_page) == page.0;
+                if let Some(key) = keys.clone().find(|key| named(key) && self.cache.find(*key).is_none()) {
+                    return Some(LogicalPage(key));
+                }
+                continue;
+            }
             let PartRead::Bytes(bytes, _) = self.table.peek(io, part) else { continue };
             for key in keys.filter(|key| get(bytes, key % self.entries_per_page) == page.0) {
                 match self.cache.find(key) {
@@ -214,7 +230,7 @@ impl Mapping for PagedMapping {
 
     /// How many logical pages one trim can take: up to the end of `key`'s translation page.
     fn trim_reach(&self, key: LogicalPage) -> u32 {
-        self.pages_of(self.translation_page_of(key.0)).end - key.0
+        (self.pages_of(self.translation_page_of(key.0)).end - key.0).min(self.trimmed_at_once())
     }
 
     /// Discards logical pages of one translation page: read as zeros from now on, durably so.
@@ -226,6 +242,9 @@ impl Mapping for PagedMapping {
     ) -> Result<(), FtlError> {
         let part = self.translation_page_of(pages.start);
         debug_assert_eq!(part, self.translation_page_of(pages.end - 1));
+        if self.log.is_some() {
+            return self.trim_to_log(io, pages, before);
+        }
         if !self.cache.has_dirty(part) && self.table.was_never_written(io, part) {
             return Ok(());
         }
@@ -272,6 +291,28 @@ impl Mapping for PagedMapping {
         written
     }
 
+    #[inline]
+    fn has_pending_trims(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.has_trims())
+    }
+
+    /// Spills: the reports that this brings come with the next spill.
+    fn write_pending_trims<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, before: &mut Vec<Page>) -> Result<(), FtlError> {
+        if self.has_pending_trims() { self.spill(io, before) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn judges_by_flash(&self) -> bool {
+        self.log.is_some()
+    }
+
+    fn look_up_for_judging<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, keys: impl Iterator<Item = LogicalPage>) {
+        if let Some(log) = &mut self.log {
+            log.look_up_all(io, keys.map(|key| key.0));
+            self.damaged |= log.is_damaged();
+        }
+    }
+
     fn parts(&self) -> u32 {
         self.table.parts()
     }
@@ -287,13 +328,16 @@ impl Mapping for PagedMapping {
         self.cache.has_dirty(part)
     }
 
-    /// Synchronizes a translation page.
+    /// Synchronizes a translation page; with a log, spills.
     fn synchronize_part<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         part: u32,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
+        if self.log.is_some() {
+            return self.spill(io, before);
+        }
         self.synchronize(io, part, before)
     }
 
@@ -304,6 +348,9 @@ impl Mapping for PagedMapping {
         from: u32,
         before: &mut Vec<Page>,
     ) -> Result<Option<u32>, FtlError> {
+        if self.log.is_some() {
+            return self.empty_log(io, from, before);
+        }
         let Some(part) = (from..self.table.parts()).find(|part| self.cache.has_dirty(*part)) else { return Ok(None) };
         self.synchronize(io, part, before)?;
         Ok(Some(part + 1))
@@ -317,10 +364,13 @@ impl Mapping for PagedMapping {
     /// Copies translation pages out of a victim. One that cannot even be copied is replaced by one that says so: when
     /// the victim is erased, an older copy elsewhere must not be taken for the newest.
     fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
+        let geometry = *io.geometry();
+        let of_log = self.log.as_mut().map(|log| log.relocate(io, |page| geometry.block_of(page) == victim));
+        let of_log = of_log.transpose()?.unwrap_or(0);
         match &mut self.table {
             TranslationTable::Flat(directory) => {
                 let copied = directory.relocate(io, victim, &mut self.page)?;
-                Ok(copied + self.write_lost(io)?)
+                Ok(of_log + copied + self.write_lost(io)?)
             }
             TranslationTable::Tree(tree) => {
                 let mut lost = Vec::new();
@@ -343,11 +393,16 @@ impl Mapping for PagedMapping {
 
     /// Where its metadata is.
     fn metadata_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
-        self.table.metadata_pages(io)
+        let mut pages = self.table.metadata_pages(io);
+        pages.extend(self.log.iter().flat_map(|log| log.pages()));
+        pages
     }
 
     /// Before-images that are not identified yet, or, where `unsure`, those that perhaps are not: for checks.
     fn unidentified<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, unsure: bool) -> Vec<Page> {
+        if self.log.is_some() {
+            return if self.is_sure_of_named() == unsure { Vec::new() } else { self.named_and_stale(io) };
+        }
         let marked = |slot: &Slot| self.cache.is_uip(*slot) && self.cache.is_unsure(*slot) == unsure;
         let uip: Vec<u32> = self.cache.iter().filter(marked).map(|slot| self.cache.key(slot)).collect();
         let mut pages = Vec::new();
@@ -370,6 +425,9 @@ impl Mapping for PagedMapping {
         if let Some(queue) = &self.queue {
             queue.ram(ledger);
         }
+        if let Some(log) = &self.log {
+            log.ram(ledger);
+        }
     }
 
     fn counters(&self, out: &mut Vec<Counter>) {
@@ -387,6 +445,9 @@ impl Mapping for PagedMapping {
             out.push(Counter::sum("entries_fetched_for_placement", self.tally.fetched_for_placement));
         }
         self.table.counters(out);
+        if let Some(log) = &self.log {
+            log.counters(out);
+        }
         if self.queue.is_some() {
             out.extend([
                 Counter::sum("limit_synchronizations", self.tally.limit_synchronizations),

@@ -18,19 +18,25 @@ use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Place, entry_of, place_of};
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
 use phelsuma_nand::{Kind, LogicalPage, Nand, Page, SpareRead};
 
 impl PagedMapping {
     /// Takes checkpoints from now on, so that a recovery has to scan no further back than `scan_from`.
     pub(crate) fn take_checkpoints(&mut self, scan_from: ScanFrom) {
-        self.checkpoints = Some(super::Checkpoints::new(self.cache.capacity(), scan_from));
+        if self.log.is_none() {
+            self.checkpoints = Some(super::Checkpoints::new(self.cache.capacity(), scan_from));
+        }
     }
 
     /// The most updates that may be in no translation page as far as flash says, where so many marks may pass between
     /// two that are written down.
     pub(crate) fn updates_in_doubt(&self, marks: u32) -> u64 {
-        super::Checkpoints::updates_in_doubt(self.cache.capacity(), marks)
+        match &self.log {
+            Some(log) => log.updates_in_doubt(marks),
+            None => super::Checkpoints::updates_in_doubt(self.cache.capacity(), marks),
+        }
     }
 
     /// Everything written so far is in translation pages.
@@ -125,6 +131,9 @@ impl PagedMapping {
         is_gone: impl Fn(Page) -> bool,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
+        if self.log.is_some() {
+            return self.restore_to_log(io, part, learnt, is_gone, before);
+        }
         self.load(io, part);
         let mut learnt = learnt.iter().peekable();
         let mut is_news = replaced;
@@ -168,6 +177,9 @@ impl PagedMapping {
         keys: &[LogicalPage],
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
+        if self.log.is_some() {
+            return self.lose_to_log(io, keys, before);
+        }
         self.load(io, part);
         self.make_loaded_sure(io, part, before);
         let lost = entry_of(Place::Lost);
@@ -201,9 +213,66 @@ impl PagedMapping {
         self.place(get(bytes, key.0 % self.entries_per_page))
     }
 
-    /// Copies the suspect translation pages at `pages`.
+    /// Copies the suspect translation pages at `pages`, and those of runs of a log.
     pub(crate) fn copy_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Result<u64, FtlError> {
-        self.table.copy_pages(io, pages, &mut self.page)
+        let of_log = self.log.as_mut().map(|log| log.relocate(io, |page| pages.contains(&page))).transpose()?;
+        Ok(of_log.unwrap_or(0) + self.table.copy_pages(io, pages, &mut self.page)?)
+    }
+
+    /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to
+    /// `covered`. Where its pages are.
+    pub(crate) fn restore_log<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        scan: &ValidityScan,
+        covered: u64,
+    ) -> Vec<Page> {
+        let Some(log) = &mut self.log else { return Vec::new() };
+        log.restore(io, scan, covered);
+        self.damaged |= log.is_damaged();
+        log.pages()
+    }
+
+    /// The pages of runs of the log that such a scan would find.
+    pub(crate) fn log_pages_in_use<N: Nand>(
+        &self,
+        io: &mut MetaIo<'_, N>,
+        scan: ValidityScan,
+        covered: u64,
+    ) -> Vec<Page> {
+        self.log.as_ref().map_or(Vec::new(), |log| log.pages_in_use(io, scan, covered))
+    }
+
+    /// User pages of a translation page's range that were programmed until then are in the table, or overruled there,
+    /// where the translation page was synchronized at `synchronized`.
+    pub(crate) fn known_until(&self, synchronized: u64) -> u64 {
+        self.log.as_ref().map_or(synchronized, |log| log.frozen())
+    }
+
+    /// Whether entries wait in a log.
+    pub(crate) fn has_log(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// The bytes of a translation page that stands at `page`, or nowhere, with the entries that wait for it. None where
+    /// it cannot be read.
+    pub(crate) fn entries_of<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        page: Option<Page>,
+    ) -> Option<Vec<u8>> {
+        match page {
+            Some(page) => self.page.copy_from_slice(io.read(page, Kind::Translation, part)?),
+            None => self.page.fill(0xff),
+        }
+        self.lay_log_over(io, part);
+        Some(self.page.clone())
+    }
+
+    /// Of these pages, in order, those that runs name which were spilled after a moment.
+    pub(crate) fn named_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, since: u64, pages: &[Page]) -> Vec<Page> {
+        self.log.as_mut().map_or(Vec::new(), |log| log.named_since(io, since, pages))
     }
 
     /// The entries in which two versions of a translation page differ: the logical page, and where the older one says

@@ -1,12 +1,9 @@
 //! The validity store's interface to the composition, for Logarithmic Gecko.
 
-use super::merge::RunMerge;
-use super::page::{ERASED, GeckoPage};
-use super::run::Run;
-use super::sort::read_page;
-use super::{LOST_PAGE, LogarithmicGecko};
+use super::LogarithmicGecko;
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::runs::{ERASED, Run, RunMerge, RunPage, SortedRuns, read_page};
 use crate::page_mapped::validity::{Answer, Validity};
 use crate::{Counter, FtlError, GeckoLook, RamLedger, RunLook};
 use alloc::vec::Vec;
@@ -76,7 +73,7 @@ impl Validity for LogarithmicGecko {
             out.extend(0..self.pages_per_block as u16);
             return Answer::Uncertain;
         }
-        let layout = self.tuning.layout;
+        let layout = self.sorted.tuning.layout;
         let first = block.0 * layout.parts;
         let stale = &mut self.stale;
         stale.fill(0);
@@ -90,21 +87,22 @@ impl Validity for LogarithmicGecko {
             erased |= self.buffer.flags(at) & ERASED != 0;
             at += 1;
         }
-        for run in &self.runs {
+        let SortedRuns { runs, page, kind, damaged, damage_untold, .. } = &mut self.sorted;
+        for run in runs {
             if erased {
                 break;
             }
             let Some(place) = run.place_for(block.0) else { continue };
             self.tally.query_reads += 1;
-            if !read_page(io, run, place, &mut self.page) {
-                (self.damaged, self.damage_untold) = (true, true);
+            if !read_page(io, *kind, run, place, page) {
+                (*damaged, *damage_untold) = (true, true);
                 if !self.barriers.keeps(Barrier::DamagedGeckoDoubted) {
                     continue;
                 }
                 out.extend(0..self.pages_per_block as u16);
                 return Answer::Uncertain;
             }
-            let view = GeckoPage::new(layout, &self.page);
+            let view = RunPage::new(layout, page);
             for index in view.lower_bound(first)..view.entries() {
                 // Behind a checksum that fits keys need not be in order.
                 let part = view.key(index).wrapping_sub(first) as usize;
@@ -123,33 +121,31 @@ impl Validity for LogarithmicGecko {
                 out.push(index as u16);
             }
         }
-        if self.damaged { Answer::Uncertain } else { Answer::NotKnownStale }
+        if *damaged { Answer::Uncertain } else { Answer::NotKnownStale }
     }
 
     /// A page of a run could not be read.
     fn is_damaged(&self) -> bool {
-        self.damaged
+        self.sorted.damaged
     }
 
     fn overstates(&self) -> bool {
-        self.damaged
+        self.sorted.damaged
     }
 
     /// Whether that is to be written down before the present evidence is erased.
     fn has_untold_damage(&self) -> bool {
-        self.damage_untold
+        self.sorted.damage_untold
     }
 
     /// Copies Gecko pages out of a victim.
     fn relocate<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, victim: Block) -> Result<u64, FtlError> {
         let geometry = *io.geometry();
-        self.relocate_pages(io, |page| geometry.block_of(page) == victim)
+        self.sorted.relocate_pages(io, |page| geometry.block_of(page) == victim)
     }
 
     fn metadata_pages(&self) -> Vec<Page> {
-        let unfinished = self.slices.under_way().iter().flat_map(RunMerge::directory);
-        let entries = self.runs.iter().flat_map(|run| &run.directory).chain(unfinished);
-        entries.map(|entry| entry.page).filter(|page| *page != LOST_PAGE).collect()
+        self.sorted.pages()
     }
 
     fn look(&self) -> Option<GeckoLook> {
@@ -160,24 +156,24 @@ impl Validity for LogarithmicGecko {
         Some(GeckoLook {
             buffered_entries: self.buffer.len() as u32,
             buffer_entries: self.buffer_entries(),
-            runs: self.runs.iter().map(seen).collect(),
+            runs: self.sorted.runs.iter().map(seen).collect(),
         })
     }
 
     /// RAM, by appendix B: directories, and the buffer with those that merging needs.
     fn ram(&self, ledger: &mut RamLedger) {
-        let unfinished = self.slices.under_way().iter().map(RunMerge::directory);
-        let directories = || self.runs.iter().map(|run| &run.directory).chain(unfinished.clone());
+        let unfinished = self.sorted.slices.under_way().iter().map(RunMerge::directory);
+        let directories = || self.sorted.runs.iter().map(|run| &run.directory).chain(unfinished.clone());
         let entries: usize = directories().map(Vec::len).sum();
         let room: usize = directories().map(Vec::capacity).sum();
-        let page_bytes = self.page.capacity() as u64;
+        let page_bytes = self.sorted.page.capacity() as u64;
         ledger.structure("validity.run_directories", entries as u64 * 8);
         ledger.structure("validity.buffer", page_bytes);
         // The output of a merge at once, and of those that are done in slices.
         let outputs = 2 * page_bytes;
-        let places: u64 = self.slices.under_way().iter().map(RunMerge::bytes).sum();
-        ledger.structure("validity.merge_buffers", self.merging.bytes() + outputs + places);
-        ledger.index("index.run_directories_room", (room - entries) as u64 * 8 + self.runs.len() as u64 * 48);
+        let places: u64 = self.sorted.slices.under_way().iter().map(RunMerge::bytes).sum();
+        ledger.structure("validity.merge_buffers", self.sorted.merging.bytes() + outputs + places);
+        ledger.index("index.run_directories_room", (room - entries) as u64 * 8 + self.sorted.runs.len() as u64 * 48);
         ledger.index("buffer.gecko_page", page_bytes + self.stale.capacity() as u64 * 4);
         ledger.index("buffer.gecko_buffer_room", self.buffer.bytes().saturating_sub(page_bytes));
     }
@@ -187,13 +183,13 @@ impl Validity for LogarithmicGecko {
             Counter::sum("gecko_inserts", self.tally.inserts),
             Counter::sum("gecko_erases", self.tally.erases),
             Counter::sum("gecko_freed", self.tally.freed),
-            Counter::sum("gecko_flushes", self.flushes),
-            Counter::sum("gecko_merges", self.tally.merges),
+            Counter::sum("gecko_flushes", self.sorted.flushes),
+            Counter::sum("gecko_merges", self.sorted.merges),
             Counter::sum("gecko_queries", self.tally.queries),
             Counter::sum("gecko_query_reads", self.tally.query_reads),
-            Counter::level("gecko_merging", self.slices.under_way().len() as u64),
-            Counter::level("gecko_runs", self.runs.len() as u64),
-            Counter::level("gecko_pages", self.runs.iter().map(|run| run.directory.len() as u64).sum()),
+            Counter::level("gecko_merging", self.sorted.slices.under_way().len() as u64),
+            Counter::level("gecko_runs", self.sorted.runs.len() as u64),
+            Counter::level("gecko_pages", self.sorted.runs.iter().map(|run| run.directory.len() as u64).sum()),
         ]);
     }
 }

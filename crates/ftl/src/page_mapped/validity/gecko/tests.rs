@@ -1,14 +1,11 @@
 //! Logarithmic Gecko alone: the paper's worked examples (figures 4 and 5), and a model.
 
-use super::page::GeckoPage;
-use super::run::Run;
-use super::slices::Pace;
-use super::sort::read_page;
-use super::{LogarithmicGecko, Tuning};
+use super::LogarithmicGecko;
 use crate::barriers::Barriers;
 use crate::config::GeckoMerge;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::parts::PageMapped;
+use crate::page_mapped::runs::{Pace, Run, RunPage, SortedRuns, Tuning, read_page};
 use crate::page_mapped::validity::{Answer, Validity, ValidityScan};
 use crate::{Config, Preset};
 use alloc::collections::BTreeSet;
@@ -67,11 +64,11 @@ impl Alone {
     /// The blocks of a run's pages, page by page.
     fn keys(&mut self, run: usize) -> Vec<Vec<u32>> {
         self.with(|gecko, io| {
-            let (run, layout) = (&gecko.runs[run], gecko.tuning.layout);
+            let (run, layout) = (&gecko.sorted.runs[run], gecko.sorted.tuning.layout);
             let of_page = |place| {
                 let mut bytes = vec![0; io.geometry().page_bytes() as usize];
-                assert!(read_page(io, run, place, &mut bytes));
-                let page = GeckoPage::new(layout, &bytes);
+                assert!(read_page(io, Kind::Gecko, run, place, &mut bytes));
+                let page = RunPage::new(layout, &bytes);
                 (0..page.entries()).map(|index| page.key(index)).collect()
             };
             (0..run.directory.len()).map(of_page).collect()
@@ -95,14 +92,18 @@ fn figure_4_the_buffer_is_merged_with_the_run_at_level_0() {
     gecko.stale(x, 1);
     gecko.stale(10, 7);
     assert_eq!(gecko.keys(0), [[10, q, x]]);
-    assert_eq!(gecko.gecko.runs[0].header.level, 0);
+    assert_eq!(gecko.gecko.sorted.runs[0].header.level, 0);
     // The buffer: X was erased, and Q has another stale page.
     gecko.erased(x);
     gecko.stale(x, 5);
     gecko.stale(q, 2);
     gecko.stale(80, 3);
     assert_eq!(gecko.keys(0), [vec![10, q, x], vec![80]]);
-    assert_eq!((gecko.gecko.runs.len(), gecko.gecko.runs[0].header.level), (1, 1), "two pages are of level 1");
+    assert_eq!(
+        (gecko.gecko.sorted.runs.len(), gecko.gecko.sorted.runs[0].header.level),
+        (1, 1),
+        "two pages are of level 1"
+    );
     assert_eq!(gecko.stale_in(x), [5], "the older entry is discarded");
     assert_eq!(gecko.stale_in(q), [1, 2], "the entries are merged");
 }
@@ -123,7 +124,7 @@ fn figure_5_a_query_for_key_40_ends_at_an_erase_flag() {
     // Level 0, and the buffer.
     [40, 70, 71].iter().for_each(|block| gecko.stale(*block, 2));
     gecko.stale(40, 1);
-    let levels: Vec<u8> = gecko.gecko.runs.iter().map(|run| run.header.level).collect();
+    let levels: Vec<u8> = gecko.gecko.sorted.runs.iter().map(|run| run.header.level).collect();
     assert_eq!(levels, [0, 1, 2]);
     let reads = gecko.gecko.tally.query_reads;
     assert_eq!(gecko.stale_in(40), [1, 2, 3]);
@@ -133,7 +134,7 @@ fn figure_5_a_query_for_key_40_ends_at_an_erase_flag() {
 impl Alone {
     /// What a recovery now would find: the pages of each run, newest first, and the flushes that it covers.
     fn found(&mut self) -> Vec<((u64, u64), Vec<Page>)> {
-        let (geometry, tuning) = (self.geometry(), self.gecko.tuning);
+        let (geometry, tuning) = (self.geometry(), self.gecko.sorted.tuning);
         self.with(|_, io| {
             let mut scan = ValidityScan::default();
             for block in 0..geometry.blocks() {
@@ -148,16 +149,20 @@ impl Alone {
             }
             let mut recovered = LogarithmicGecko::new(&geometry, tuning, Barriers::default());
             recovered.restore(io, &scan);
-            assert!(!recovered.damaged, "flushes are missing");
+            assert!(!recovered.sorted.damaged, "flushes are missing");
             recovered.covered()
         })
     }
 }
 
 impl LogarithmicGecko {
+    pub(in crate::page_mapped) fn sorted(&self) -> &SortedRuns {
+        &self.sorted
+    }
+
     fn covered(&self) -> Vec<((u64, u64), Vec<Page>)> {
         let pages = |run: &Run| run.directory.iter().map(|entry| entry.page).collect();
-        self.runs.iter().map(|run| (run.header.flushes, pages(run))).collect()
+        self.sorted.runs.iter().map(|run| (run.header.flushes, pages(run))).collect()
     }
 }
 
@@ -167,7 +172,7 @@ fn a_recovery_finds_the_runs_whichever_merge_ended_last() {
     let cases = [(GeckoMerge::TwoWay, 1), (GeckoMerge::TwoWay, 11), (GeckoMerge::MultiWay, 11)];
     for (merge, entries_a_slice) in cases {
         let mut gecko = Alone::new(Geometry::new(512, 32, 256, 1, 1).unwrap(), 32, merge);
-        gecko.gecko.slices.pace = Pace { entries_a_slice, slices_a_flush: 1 };
+        gecko.gecko.sorted.slices.pace = Pace { entries_a_slice, slices_a_flush: 1 };
         let (mut before, mut behind) = (Vec::new(), 0);
         for step in 0..12_000u32 {
             // All pages, one after another, in an order of no pattern.
@@ -175,7 +180,7 @@ fn a_recovery_finds_the_runs_whichever_merge_ended_last() {
             gecko.stale(page / 32, page % 32);
             let now = gecko.gecko.covered();
             if now != before {
-                behind += usize::from(gecko.gecko.runs.iter().any(|run| run.header.behind));
+                behind += usize::from(gecko.gecko.sorted.runs.iter().any(|run| run.header.behind));
                 assert_eq!(gecko.found(), now, "{merge:?}, step {step}");
                 before = now;
             }
@@ -192,7 +197,7 @@ fn queries_are_those_of_a_table_while_merges_are_under_way() {
         let geometry = Geometry::new(512, 32, u64::from(blocks), 1, 1).unwrap();
         let mut gecko = Alone::new(geometry, 16, merge);
         // Slower than usual: long merges are under way while shorter ones come.
-        gecko.gecko.slices.pace = Pace { entries_a_slice: 30, slices_a_flush: 1 };
+        gecko.gecko.sorted.slices.pace = Pace { entries_a_slice: 30, slices_a_flush: 1 };
         let mut table: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); blocks as usize];
         let mut random = 1u64;
         let mut below = |n: u32| {
@@ -216,13 +221,13 @@ fn queries_are_those_of_a_table_while_merges_are_under_way() {
                 let expected: Vec<u16> = table[block as usize].iter().copied().collect();
                 assert_eq!(gecko.stale_in(block), expected, "{merge:?}, step {step}, block {block}");
             }
-            under_way = under_way.max(gecko.gecko.slices.under_way().len());
+            under_way = under_way.max(gecko.gecko.sorted.slices.under_way().len());
             most_pages = most_pages.max(gecko.gecko.metadata_pages().len() as u64);
         }
         assert!(under_way > 1, "{merge:?}: {under_way} merges are under way at a time");
-        let bound = gecko.gecko.tuning.live_pages();
+        let bound = gecko.gecko.sorted.tuning.live_pages();
         assert!(most_pages <= bound, "{merge:?}: {most_pages} pages, and {bound} at the most");
-        let longest = u64::from(gecko.gecko.tuning.longest_run());
+        let longest = u64::from(gecko.gecko.sorted.tuning.longest_run());
         assert!(most_pages * 2 >= longest, "{merge:?}: runs are short: {most_pages} pages");
         let pages: BTreeSet<Page> = gecko.gecko.metadata_pages().into_iter().collect();
         assert_eq!(pages.len(), gecko.gecko.metadata_pages().len(), "a page is in two places");

@@ -1,39 +1,42 @@
 //! Runs: sorted sequences of Gecko pages on flash, and their directories in RAM (section 3).
 
+use super::filter::Filter;
 use super::page::RunHeader;
 use alloc::vec::Vec;
 use phelsuma_nand::Page;
 use phelsuma_nand::state::Preserve;
 
 /// The key of a page that is the last one of its run carries this bit.
-pub(super) const LAST: u32 = 1 << 31;
+pub(crate) const LAST: u32 = 1 << 31;
 
 /// Where a page of a run is, and the first block that is in it: eight bytes, as appendix B counts.
 #[derive(Clone, Copy, Debug, Preserve)]
-pub(super) struct DirectoryEntry {
-    pub(super) first_block: u32,
-    pub(super) page: Page,
+pub(crate) struct DirectoryEntry {
+    pub(crate) first_block: u32,
+    pub(crate) page: Page,
 }
 
 /// The index of a run: its pages in the order of their keys.
-pub(super) type RunDirectory = Vec<DirectoryEntry>;
+pub(crate) type RunDirectory = Vec<DirectoryEntry>;
 
 /// A run.
 #[derive(Clone, Preserve)]
-pub(super) struct Run {
-    pub(super) header: RunHeader,
-    pub(super) directory: RunDirectory,
+pub(crate) struct Run {
+    pub(crate) header: RunHeader,
+    pub(crate) directory: RunDirectory,
+    /// Where queries are to pass by runs that do not have their key.
+    pub(crate) filter: Option<Filter>,
 }
 
 impl Run {
     /// The place of the page that may hold entries of `block`: all entries of a block stand on one page.
-    pub(super) fn place_for(&self, block: u32) -> Option<usize> {
+    pub(crate) fn place_for(&self, block: u32) -> Option<usize> {
         self.directory.partition_point(|e| e.first_block <= block).checked_sub(1)
     }
 }
 
 /// The level of a run of so many pages: i where it has from Tⁱ to Tⁱ⁺¹ − 1 of them.
-pub(super) fn level_of(pages: usize, size_ratio: u32) -> u8 {
+pub(crate) fn level_of(pages: usize, size_ratio: u32) -> u8 {
     let mut level = 0;
     let mut end = u64::from(size_ratio);
     while pages as u64 >= end {
@@ -46,7 +49,6 @@ pub(super) fn level_of(pages: usize, size_ratio: u32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page_mapped::durability::ScanFrom;
 
     #[test]
     fn a_run_is_in_the_level_of_its_size() {
@@ -57,15 +59,8 @@ mod tests {
     #[test]
     fn a_query_reads_the_one_page_that_may_hold_the_block() {
         let entry = |first_block| DirectoryEntry { first_block, page: Page(first_block) };
-        let header = RunHeader {
-            level: 0,
-            flushes: (0, 0),
-            frozen: 0,
-            scan_from: ScanFrom::default(),
-            damaged: false,
-            behind: false,
-        };
-        let run = Run { header, directory: [3, 10, 20].map(entry).to_vec() };
+        let header = RunHeader { level: 0, flushes: (0, 0), frozen: 0, marks: [0; 2], damaged: false, behind: false };
+        let run = Run { header, directory: [3, 10, 20].map(entry).to_vec(), filter: None };
         let pages = [2, 3, 9, 10, 11, 25].map(|block| run.place_for(block));
         assert_eq!(pages, [None, Some(0), Some(0), Some(1), Some(1), Some(2)]);
     }

@@ -1,14 +1,14 @@
-//! The buffer of Logarithmic Gecko: the entries that no run holds yet, sorted by key (algorithms 1 and 2).
+//! A buffer: the entries that no run holds yet, sorted by key (GeckoFTL algorithms 1 and 2).
 
-use super::page::{ERASED, FREE, GeckoLayout};
+use super::page::{ERASED, FREE, RunLayout};
 use crate::barriers::{Barrier, Barriers};
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
 
-/// Gecko entries in RAM.
+/// Entries in RAM.
 #[derive(Clone, Preserve)]
-pub(super) struct Buffer {
-    layout: GeckoLayout,
+pub(crate) struct Buffer {
+    layout: RunLayout,
     keys: Vec<u32>,
     words: Vec<u32>,
     flags: Vec<u8>,
@@ -16,7 +16,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(layout: GeckoLayout, barriers: Barriers) -> Self {
+    pub(crate) fn new(layout: RunLayout, barriers: Barriers) -> Self {
         // An erase may come on top of a full buffer while it is being flushed.
         let room = layout.entries + 8;
         Self {
@@ -28,36 +28,36 @@ impl Buffer {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
     /// Whether it has as many entries as fit on one page even if every block's must stand together.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.keys.len() > self.layout.entries - self.layout.parts as usize
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.keys.clear();
         self.words.clear();
         self.flags.clear();
     }
 
-    pub(super) fn key(&self, index: usize) -> u32 {
+    pub(crate) fn key(&self, index: usize) -> u32 {
         self.keys[index]
     }
 
-    pub(super) fn word(&self, index: usize, word: usize) -> u32 {
+    pub(crate) fn word(&self, index: usize, word: usize) -> u32 {
         self.words[index * self.layout.words + word]
     }
 
-    /// [`ERASED`](super::page::ERASED) and [`FREE`](super::page::FREE).
-    pub(super) fn flags(&self, index: usize) -> u8 {
+    /// [`ERASED`] and [`FREE`].
+    pub(crate) fn flags(&self, index: usize) -> u8 {
         self.flags[index]
     }
 
     /// The first entry whose key is not below `key`.
-    pub(super) fn lower_bound(&self, key: u32) -> usize {
+    pub(crate) fn lower_bound(&self, key: u32) -> usize {
         self.keys.partition_point(|k| *k < key)
     }
 
@@ -79,7 +79,7 @@ impl Buffer {
 
     /// Algorithm 1: bit `bit` of the entry's part is set.
     #[inline]
-    pub(super) fn set(&mut self, key: u32, bit: u32) {
+    pub(crate) fn set(&mut self, key: u32, bit: u32) {
         debug_assert!(bit < self.layout.part_bits, "a bit is outside of its entry");
         let at = self.entry(key);
         self.words[at * self.layout.words + bit as usize / 32] |= 1 << (bit % 32);
@@ -87,13 +87,22 @@ impl Buffer {
 
     /// Algorithm 2: older entries of the block are void. The buffer's own entries go, too, which the printed algorithm
     /// is silent about. One entry, for the first part, stands for all parts.
-    pub(super) fn erased(&mut self, block: u32) {
+    pub(crate) fn erased(&mut self, block: u32) {
         self.void(block, ERASED);
     }
 
     /// Older entries of the block are void, because nothing in it is live.
-    pub(super) fn freed(&mut self, block: u32) {
+    pub(crate) fn freed(&mut self, block: u32) {
         self.void(block, ERASED | FREE);
+    }
+
+    /// Adds an entry that voids all older ones of its key. Keys come in ascending order.
+    pub(crate) fn push_word(&mut self, key: u32, word: u32) {
+        debug_assert!(self.layout.words == 1 && self.layout.parts == 1, "an entry is no word");
+        debug_assert!(self.keys.last().is_none_or(|last| *last < key), "keys do not ascend");
+        self.keys.push(key);
+        self.words.push(word);
+        self.flags.push(ERASED);
     }
 
     fn void(&mut self, block: u32, flags: u8) {
@@ -114,7 +123,7 @@ impl Buffer {
         self.flags[at] = flags;
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         (self.keys.capacity() * 4 + self.words.capacity() * 4 + self.flags.capacity()) as u64
     }
 }

@@ -1,4 +1,4 @@
-//! How much flash Logarithmic Gecko can take, and how much it can write in a row, for any size ratio.
+//! How much flash runs can take, and how much they can write in a row, for any size ratio.
 //!
 //! Three things bound it. A run is in level i where it has from Tⁱ to Tⁱ⁺¹ − 1 pages, and each level has at most one:
 //! two that meet are merged, and stay beside their output while that is under way. No run is longer than one with an entry for every part of every block. And a merge that
@@ -22,7 +22,7 @@ impl Tuning {
     }
 
     /// Pages of runs, and of merges under way, at the most.
-    pub(super) fn live_pages(&self) -> u64 {
+    pub(crate) fn live_pages(&self) -> u64 {
         let longest = u64::from(self.longest_run());
         // The longest run; and of the levels below it, full ones, each has at the most 1/T of the one above it:
         // together they have no more than twice the pages of the longest, which is the case of T = 2. Then a merge of
@@ -73,7 +73,7 @@ impl Tuning {
     }
 
     /// Pages for the entries of so many full ones, where each leaves as much free as a block's entries may miss.
-    pub(super) fn packed(&self, pages: u64) -> u64 {
+    pub(crate) fn packed(&self, pages: u64) -> u64 {
         (pages * self.layout.entries() as u64).div_ceil(self.buffer_entries() as u64)
     }
 }
@@ -107,6 +107,7 @@ mod tests {
                     cache_entries: 256,
                     on_miss: OnMiss::Lazy,
                     evict: Evict::Lru,
+                    log: 0,
                     dirty: DirtyLimit::DEFAULT,
                     directory: DirectoryPart::Flat,
                 },
@@ -126,7 +127,7 @@ mod tests {
                 - self.ftl.tally.metadata_pages_moved
         }
 
-        fn gecko(&self) -> &super::super::LogarithmicGecko {
+        fn gecko(&self) -> &crate::page_mapped::validity::LogarithmicGecko {
             let AnyValidity::Gecko(gecko) = &self.ftl.validity else { panic!("it has no Gecko") };
             gecko
         }
@@ -149,7 +150,7 @@ mod tests {
             for merge in [GeckoMerge::MultiWay, GeckoMerge::TwoWay] {
                 let mut drive = Drive::new(size_ratio, merge);
                 (0..drive.logical_pages).for_each(|page| drive.write(page));
-                let tuning = drive.gecko().tuning;
+                let tuning = drive.gecko().sorted().tuning;
                 let per_collection = u64::from(drive.ftl.shape.metadata_programs_per_collection);
                 // Flushes, and pages of Gecko that were programmed with them.
                 let mut seen: Vec<(u64, u64)> = vec![(0, 0)];
@@ -164,7 +165,7 @@ mod tests {
                         assert!(programs <= collections * per_collection, "T = {size_ratio}, {merge:?}: {programs}");
                     }
                     drive.write_any();
-                    let flushes = drive.gecko().flushes;
+                    let flushes = drive.gecko().sorted().flushes;
                     if seen.last().is_some_and(|last| last.0 < flushes) {
                         assert_eq!(drive.ftl.tally.metadata_pages_moved, 0, "these would be taken for Gecko's");
                         seen.push((flushes, drive.programs(&[Purpose::Validity])));

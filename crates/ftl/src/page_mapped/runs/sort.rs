@@ -1,7 +1,7 @@
 //! The sort-merge of runs: newer entries overrule older ones (section 3.1, algorithm 3, appendix A).
 
 use super::buffer::Buffer;
-use super::page::{ERASED, GeckoLayout, GeckoPage};
+use super::page::{ERASED, RunHeader, RunLayout, RunPage};
 use super::run::{LAST, Run};
 use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::meta_io::MetaIo;
@@ -11,17 +11,54 @@ use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Kind, Nand};
 
 /// The key of an input of which everything is taken.
-pub(super) const DONE: u32 = u32::MAX;
+pub(crate) const DONE: u32 = u32::MAX;
+
+/// What becomes of entries that meet.
+pub(crate) trait Rule {
+    /// Whether runs may join the buffer in a flush.
+    fn flushes_join(&self) -> bool {
+        true
+    }
+
+    /// Whether an entry of a run counts still. One that does not is passed by.
+    #[inline]
+    fn counts(&self, _key: u32, _run: &RunHeader) -> bool {
+        true
+    }
+
+    /// An entry of a run gives way to a newer one, in which the first word is `newer`.
+    #[inline]
+    fn overruled(&mut self, _key: u32, _word: u32, _newer: u32, _run: &RunHeader) {}
+
+    /// The marks of a merge of which the newest run has these.
+    fn marks_of_merge(&self, newest: [u64; 2]) -> [u64; 2] {
+        newest
+    }
+
+    /// Bits that a filter of a run has for each entry, where runs have filters.
+    fn filter_bits(&self) -> Option<u32> {
+        None
+    }
+
+    /// A page is about to be programmed, at this moment.
+    fn sealed(&self, _header: &mut RunHeader, _seq: u64) {}
+}
+
+/// Entries of a key are combined, up to one that voids what is older: Logarithmic Gecko's rule.
+pub(crate) struct Combined;
+
+impl Rule for Combined {}
 
 /// What is merged, newest first: the buffer, where given, and runs, with a page buffer for each.
-pub(super) struct Inputs<'a> {
-    pub(super) layout: GeckoLayout,
-    pub(super) buffer: Option<&'a Buffer>,
-    pub(super) runs: &'a [Run],
-    pub(super) pages: &'a mut Vec<Vec<u8>>,
+pub(crate) struct Inputs<'a> {
+    pub(crate) layout: RunLayout,
+    pub(crate) kind: Kind,
+    pub(crate) buffer: Option<&'a Buffer>,
+    pub(crate) runs: &'a [Run],
+    pub(crate) pages: &'a mut Vec<Vec<u8>>,
     /// The combined part of a bitmap.
-    pub(super) words: &'a mut [u32],
-    pub(super) barriers: Barriers,
+    pub(crate) words: &'a mut [u32],
+    pub(crate) barriers: Barriers,
 }
 
 /// Where a merge stands in one of its inputs.
@@ -37,22 +74,22 @@ struct Place {
 
 /// A sort-merge that can be left between any two keys, and gone on with while its inputs stand where they are.
 #[derive(Clone, Preserve)]
-pub(super) struct SortMerge {
+pub(crate) struct SortMerge {
     /// By rank: the newest input first.
     places: Vec<Place>,
     /// The block whose entries are void in inputs older than the one that erased it.
     erased: (u32, usize),
     /// Some page could not be read, now or before.
-    pub(super) lost: bool,
+    pub(crate) lost: bool,
     /// Pages of runs that were read.
-    pub(super) pages_read: u64,
+    pub(crate) pages_read: u64,
     /// The first block of each page of each run, for callers that need it.
-    pub(super) first_blocks: Option<Vec<Vec<u32>>>,
+    pub(crate) first_blocks: Option<Vec<Vec<u32>>>,
 }
 
 impl SortMerge {
     /// At the first key.
-    pub(super) fn begin<N: Nand>(io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, tell_first_blocks: bool) -> Self {
+    pub(crate) fn begin<N: Nand>(io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, tell_first_blocks: bool) -> Self {
         let start = Place { next_page: 0, at: 0, end: 0, key: 0 };
         let buffer = inputs.buffer.map(|buffer| Place { end: buffer.len(), ..start });
         let places: Vec<Place> = buffer.into_iter().chain(inputs.runs.iter().map(|_| start)).collect();
@@ -63,6 +100,22 @@ impl SortMerge {
         sort
     }
 
+    /// At the first key that is not below `key`.
+    pub(crate) fn begin_at<N: Nand>(io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, key: u32) -> Self {
+        debug_assert!(inputs.buffer.is_none() && inputs.layout.parts == 1, "there is no place for this key");
+        let place = |run: &Run| Place { next_page: run.place_for(key).unwrap_or(0), at: 0, end: 0, key: 0 };
+        let places = inputs.runs.iter().map(place).collect();
+        let mut sort = Self { places, erased: (u32::MAX, 0), lost: false, pages_read: 0, first_blocks: None };
+        sort.make_room(io, inputs);
+        for rank in 0..sort.places.len() {
+            sort.settle(io, inputs, rank);
+            let place = &mut sort.places[rank];
+            place.at = place.at.max(RunPage::new(inputs.layout, &inputs.pages[rank]).lower_bound(key)).min(place.end);
+            sort.settle(io, inputs, rank);
+        }
+        sort
+    }
+
     fn make_room<N: Nand>(&self, io: &MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
         while inputs.pages.len() < self.places.len() {
             inputs.pages.push(vec![0; io.geometry().page_bytes() as usize]);
@@ -70,7 +123,7 @@ impl SortMerge {
     }
 
     /// Reads the pages in hand again: their buffers were used by another merge.
-    pub(super) fn resume<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
+    pub(crate) fn resume<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
         self.make_room(io, inputs);
         for rank in 0..self.places.len() {
             let place = &mut self.places[rank];
@@ -85,27 +138,36 @@ impl SortMerge {
     }
 
     /// The next key; [`DONE`] where there is none.
-    pub(super) fn key(&self) -> u32 {
+    pub(crate) fn key(&self) -> u32 {
         self.places.iter().map(|place| place.key).min().unwrap_or(DONE)
     }
 
-    pub(super) fn places_bytes(&self) -> usize {
+    pub(crate) fn places_bytes(&self) -> usize {
         self.places.capacity() * size_of::<Place>()
     }
 
-    /// Takes the next key: what its inputs come to is in [`Inputs::words`]. Its flags.
+    /// Takes the next key: what its inputs come to is in [`Inputs::words`]. Its flags; none if no entry counts.
     #[inline]
-    pub(super) fn take<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, key: u32) -> u8 {
+    pub(crate) fn take<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        inputs: &mut Inputs<'_>,
+        key: u32,
+        rule: &mut impl Rule,
+    ) -> Option<u8> {
         let layout = inputs.layout;
         let block = key / layout.parts;
         inputs.words.fill(0);
-        let mut flags = 0;
+        let mut flags = None;
         for rank in 0..self.places.len() {
             let place = self.places[rank];
             if place.key != key {
                 continue;
             }
-            if self.erased.0 != block || rank <= self.erased.1 {
+            let run = rank.checked_sub(usize::from(inputs.buffer.is_some())).map(|of_run| &inputs.runs[of_run].header);
+            if run.is_some_and(|run| !rule.counts(key, run)) {
+                // It is passed by.
+            } else if self.erased.0 != block || rank <= self.erased.1 {
                 let own = match inputs.buffer.filter(|_| rank == 0) {
                     Some(buffer) => {
                         let (is_first, own) = (key.is_multiple_of(layout.parts), buffer.flags(place.at));
@@ -116,7 +178,7 @@ impl SortMerge {
                         own
                     }
                     None => {
-                        let view = GeckoPage::new(layout, &inputs.pages[rank]);
+                        let view = RunPage::new(layout, &inputs.pages[rank]);
                         for (n, word) in inputs.words.iter_mut().enumerate() {
                             *word |= view.word(place.at, n);
                         }
@@ -127,7 +189,10 @@ impl SortMerge {
                 if own & ERASED != 0 && self.erased.0 != block && overrules {
                     self.erased = (block, rank);
                 }
-                flags |= own;
+                flags = Some(flags.unwrap_or(0) | own);
+            } else if let Some(run) = run {
+                let older = RunPage::new(layout, &inputs.pages[rank]).word(place.at, 0);
+                rule.overruled(key, older, inputs.words[0], run);
             }
             self.places[rank].at += 1;
             self.settle(io, inputs, rank);
@@ -150,15 +215,15 @@ impl SortMerge {
             self.read_next(io, inputs, rank);
         }
         let place = &mut self.places[rank];
-        let view = GeckoPage::new(inputs.layout, &inputs.pages[rank]);
+        let view = RunPage::new(inputs.layout, &inputs.pages[rank]);
         place.key = if place.at < place.end { view.key(place.at) } else { DONE };
     }
 
     fn read_next<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) {
         let of_run = rank - usize::from(inputs.buffer.is_some());
         let (place, page) = (&mut self.places[rank], &mut inputs.pages[rank]);
-        let read = read_page(io, &inputs.runs[of_run], place.next_page, page);
-        let view = GeckoPage::new(inputs.layout, page);
+        let read = read_page(io, inputs.kind, &inputs.runs[of_run], place.next_page, page);
+        let view = RunPage::new(inputs.layout, page);
         self.lost |= !read || view.header().damaged;
         self.pages_read += 1;
         if let Some(first_blocks) = &mut self.first_blocks {
@@ -171,10 +236,16 @@ impl SortMerge {
 }
 
 /// Reads page `place` of a run into `page`; a page that cannot be read is empty, and the answer false.
-pub(super) fn read_page<N: Nand>(io: &mut MetaIo<'_, N>, run: &Run, place: usize, page: &mut Vec<u8>) -> bool {
+pub(crate) fn read_page<N: Nand>(
+    io: &mut MetaIo<'_, N>,
+    kind: Kind,
+    run: &Run,
+    place: usize,
+    page: &mut Vec<u8>,
+) -> bool {
     let last = place + 1 == run.directory.len();
     let key = place as u32 | if last { LAST } else { 0 };
-    match io.read(run.directory[place].page, Kind::Gecko, key) {
+    match io.read(run.directory[place].page, kind, key) {
         Some(bytes) => {
             page.clear();
             page.extend_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! A Gecko page on flash: entries sorted by key, as columns (GeckoFTL sections 3 and 3.3, figures 3 and 6).
+//! A page of a run on flash: entries sorted by key, as columns (GeckoFTL sections 3 and 3.3, figures 3 and 6).
 //!
 //! Little-endian. First comes a header of 48 bytes:
 //!
@@ -10,12 +10,11 @@
 //! | 4 | the page's place in the run (u32) |
 //! | 8 + 8 | the first and the last flush that the run covers (u64 each) |
 //! | 8 | when the last flush froze the buffer, in program order (u64) |
-//! | 8 + 8 | the two moments of its [`ScanFrom`] (u64 each) |
+//! | 8 + 8 | two marks of whoever keeps the runs (u64 each) |
 //!
 //! Then come V keys of four bytes, each with the entry's flags in its two highest bits. Behind them are V parts of a
 //! block's bitmap, packed bit by bit.
 
-use crate::page_mapped::durability::ScanFrom;
 use phelsuma_nand::Geometry;
 use phelsuma_nand::state::Preserve;
 
@@ -26,9 +25,9 @@ const DAMAGED: u8 = 2;
 const BEHIND: u8 = 4;
 
 /// Flag of an entry: everything older about its block is void, the erase flag of the paper.
-pub(super) const ERASED: u8 = 1;
+pub(crate) const ERASED: u8 = 1;
 /// Flag of an entry: since then its block holds nothing live, and was not written anew.
-pub(super) const FREE: u8 = 2;
+pub(crate) const FREE: u8 = 2;
 /// Bits of a key: which part of which block, and two flags.
 const KEY_BITS: u32 = 32;
 const FLAGS_AT: u32 = 30;
@@ -36,37 +35,37 @@ const KEY_MASK: u32 = (1 << FLAGS_AT) - 1;
 
 /// How entries are laid out on a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
-pub(crate) struct GeckoLayout {
+pub(crate) struct RunLayout {
     /// S, the parts of a block's bitmap: each is an entry of its own.
-    pub(super) parts: u32,
+    pub(crate) parts: u32,
     /// Bits of a part.
-    pub(super) part_bits: u32,
+    pub(crate) part_bits: u32,
     /// The same in words of a bitmap in RAM.
-    pub(super) words: usize,
+    pub(crate) words: usize,
     /// V, the entries of a page and of the buffer.
-    pub(super) entries: usize,
+    pub(crate) entries: usize,
     bits_at: usize,
 }
 
 /// A page's statement of its run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
-pub(super) struct RunHeader {
-    pub(super) level: u8,
+pub(crate) struct RunHeader {
+    pub(crate) level: u8,
     /// The flushes that the run covers, the first and the last.
-    pub(super) flushes: (u64, u64),
+    pub(crate) flushes: (u64, u64),
     /// Program order when the last of them froze the buffer.
-    pub(super) frozen: u64,
-    /// From where on a recovery has to scan if this is the last flush.
-    pub(super) scan_from: ScanFrom,
+    pub(crate) frozen: u64,
+    /// What whoever keeps the runs says of it.
+    pub(crate) marks: [u64; 2],
     /// Some page of a run could not be read when it was written, or before: stale pages may be taken for live, from
     /// then on for good.
-    pub(super) damaged: bool,
+    pub(crate) damaged: bool,
     /// There were runs of newer flushes when its merge began. Of all others, the one with the highest version has the
     /// newest flush.
-    pub(super) behind: bool,
+    pub(crate) behind: bool,
 }
 
-impl GeckoLayout {
+impl RunLayout {
     /// The layout for blocks whose bitmap is cut into `parts`; none where a page does not hold the
     /// entries of two blocks: all entries of a block stand on one page, so that a query reads one page a run.
     pub(crate) fn new(geometry: &Geometry, parts: u32) -> Option<Self> {
@@ -83,6 +82,12 @@ impl GeckoLayout {
             entries,
             bits_at,
         })
+    }
+
+    /// The layout of entries that are a key and a word of 32 bits.
+    pub(crate) fn of_words(geometry: &Geometry) -> Self {
+        let entries = (geometry.page_bytes() as usize - HEADER) / 8;
+        Self { parts: 1, part_bits: 32, words: 1, entries, bits_at: HEADER + entries * 4 }
     }
 
     /// V.
@@ -126,32 +131,32 @@ fn put_bits(bytes: &mut [u8], at: usize, count: u32, value: u32) {
 
 /// A Gecko page, read.
 #[derive(Clone, Copy)]
-pub(super) struct GeckoPage<'a> {
-    layout: GeckoLayout,
+pub(crate) struct RunPage<'a> {
+    layout: RunLayout,
     bytes: &'a [u8],
     entries: usize,
 }
 
-impl<'a> GeckoPage<'a> {
+impl<'a> RunPage<'a> {
     /// The page in `bytes`; more entries than fit are none.
     #[inline]
-    pub(super) fn new(layout: GeckoLayout, bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(layout: RunLayout, bytes: &'a [u8]) -> Self {
         let entries = usize::from(u16::from_le_bytes([bytes[0], bytes[1]])).min(layout.entries);
         Self { layout, bytes, entries }
     }
 
-    pub(super) fn entries(&self) -> usize {
+    pub(crate) fn entries(&self) -> usize {
         self.entries
     }
 
     #[inline]
-    pub(super) fn key(&self, index: usize) -> u32 {
+    pub(crate) fn key(&self, index: usize) -> u32 {
         u32_at(self.bytes, HEADER + index * 4) & KEY_MASK
     }
 
     /// Word `word` of the entry's part of the bitmap.
     #[inline]
-    pub(super) fn word(&self, index: usize, word: usize) -> u32 {
+    pub(crate) fn word(&self, index: usize, word: usize) -> u32 {
         let bits = self.layout.part_bits;
         let count = (bits - word as u32 * 32).min(32);
         bits_at(self.bytes, self.layout.bits_at * 8 + index * bits as usize + word * 32, count)
@@ -159,17 +164,17 @@ impl<'a> GeckoPage<'a> {
 
     /// [`ERASED`] and [`FREE`].
     #[inline]
-    pub(super) fn flags(&self, index: usize) -> u8 {
+    pub(crate) fn flags(&self, index: usize) -> u8 {
         (u32_at(self.bytes, HEADER + index * 4) >> FLAGS_AT) as u8
     }
 
     /// The page's statement of its run.
-    pub(super) fn header(&self) -> RunHeader {
+    pub(crate) fn header(&self) -> RunHeader {
         RunHeader {
             level: self.bytes[2],
             flushes: (u64_at(self.bytes, 8), u64_at(self.bytes, 16)),
             frozen: u64_at(self.bytes, 24),
-            scan_from: ScanFrom { after: u64_at(self.bytes, 32), oldest_open: u64_at(self.bytes, 40) },
+            marks: [u64_at(self.bytes, 32), u64_at(self.bytes, 40)],
             damaged: self.bytes[3] & DAMAGED != 0,
             behind: self.bytes[3] & BEHIND != 0,
         }
@@ -177,12 +182,12 @@ impl<'a> GeckoPage<'a> {
 
     /// The first block that the page has an entry of; behind all blocks where it has none, which a run's last page may
     /// be.
-    pub(super) fn first_block(&self) -> u32 {
+    pub(crate) fn first_block(&self) -> u32 {
         if self.entries > 0 { self.key(0) / self.layout.parts } else { u32::MAX }
     }
 
     /// The first entry whose key is not below `key`.
-    pub(super) fn lower_bound(&self, key: u32) -> usize {
+    pub(crate) fn lower_bound(&self, key: u32) -> usize {
         let (mut low, mut high) = (0, self.entries);
         while low < high {
             let middle = low.midpoint(high);
@@ -198,36 +203,36 @@ impl<'a> GeckoPage<'a> {
 
 /// A Gecko page being filled.
 #[derive(Clone, Preserve)]
-pub(super) struct GeckoPageBuilder {
-    layout: GeckoLayout,
-    pub(super) bytes: alloc::vec::Vec<u8>,
+pub(crate) struct RunPageBuilder {
+    layout: RunLayout,
+    pub(crate) bytes: alloc::vec::Vec<u8>,
     entries: usize,
 }
 
-impl GeckoPageBuilder {
-    pub(super) fn new(layout: GeckoLayout, page_bytes: usize) -> Self {
+impl RunPageBuilder {
+    pub(crate) fn new(layout: RunLayout, page_bytes: usize) -> Self {
         Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0 }
     }
 
-    pub(super) fn layout(&self) -> GeckoLayout {
+    pub(crate) fn layout(&self) -> RunLayout {
         self.layout
     }
 
-    pub(super) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         self.layout.entries - self.entries
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.bytes.fill(0);
         self.entries = 0;
     }
 
-    pub(super) fn last_key(&self) -> Option<u32> {
+    pub(crate) fn last_key(&self) -> Option<u32> {
         (self.entries > 0).then(|| u32_at(&self.bytes, HEADER + (self.entries - 1) * 4) & KEY_MASK)
     }
 
     #[inline]
-    pub(super) fn push(&mut self, key: u32, words: &[u32], flags: u8) {
+    pub(crate) fn push(&mut self, key: u32, words: &[u32], flags: u8) {
         debug_assert!(self.entries < self.layout.entries, "a page has more entries than fit");
         debug_assert!(key <= KEY_MASK, "a key reaches into its flags");
         debug_assert!(words.len() == self.layout.words, "an entry is not as long as a part");
@@ -243,7 +248,7 @@ impl GeckoPageBuilder {
     }
 
     /// Writes the header; the page is ready to be programmed.
-    pub(super) fn seal(&mut self, header: &RunHeader, place: u32, last: bool) {
+    pub(crate) fn seal(&mut self, header: &RunHeader, place: u32, last: bool) {
         self.bytes[0..2].copy_from_slice(&(self.entries as u16).to_le_bytes());
         self.bytes[2] = header.level;
         self.bytes[3] =
@@ -252,8 +257,8 @@ impl GeckoPageBuilder {
         self.bytes[8..16].copy_from_slice(&header.flushes.0.to_le_bytes());
         self.bytes[16..24].copy_from_slice(&header.flushes.1.to_le_bytes());
         self.bytes[24..32].copy_from_slice(&header.frozen.to_le_bytes());
-        self.bytes[32..40].copy_from_slice(&header.scan_from.after.to_le_bytes());
-        self.bytes[40..48].copy_from_slice(&header.scan_from.oldest_open.to_le_bytes());
+        self.bytes[32..40].copy_from_slice(&header.marks[0].to_le_bytes());
+        self.bytes[40..48].copy_from_slice(&header.marks[1].to_le_bytes());
     }
 }
 
@@ -266,10 +271,10 @@ mod tests {
     fn the_papers_page_holds_five_hundred_entries() {
         // The paper's 504, less the header, and more because flags stand in the keys.
         let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
-        assert_eq!(GeckoLayout::new(&geometry, 4).unwrap().entries, 506);
-        assert_eq!(GeckoLayout::new(&geometry, 1).unwrap().entries, 202);
+        assert_eq!(RunLayout::new(&geometry, 4).unwrap().entries, 506);
+        assert_eq!(RunLayout::new(&geometry, 1).unwrap().entries, 202);
         let large = Geometry::new(4096, 1024, 128, 1, 1).unwrap();
-        assert_eq!(GeckoLayout::new(&large, 32).unwrap().entries, 506);
+        assert_eq!(RunLayout::new(&large, 32).unwrap().entries, 506);
     }
 
     proptest! {
@@ -281,8 +286,8 @@ mod tests {
         ) {
             let parts = parts.min(pages_per_block);
             let geometry = Geometry::new(4096, pages_per_block, 64, 1, 1).unwrap();
-            let layout = GeckoLayout::new(&geometry, parts).unwrap();
-            let mut builder = GeckoPageBuilder::new(layout, 4096);
+            let layout = RunLayout::new(&geometry, parts).unwrap();
+            let mut builder = RunPageBuilder::new(layout, 4096);
             let mut state = seed | 1;
             let mut next = || {
                 state ^= state << 13;
@@ -300,12 +305,11 @@ mod tests {
                 builder.push(entry.0, &entry.1, entry.2);
                 expected.push(entry);
             }
-            let scan_from = ScanFrom { after: 1 << 40, oldest_open: 7 };
             let damaged = seed % 2 == 1;
             let behind = seed % 3 == 1;
-            let header = RunHeader { level: 3, flushes: (1, 2), frozen: 9, scan_from, damaged, behind };
+            let header = RunHeader { level: 3, flushes: (1, 2), frozen: 9, marks: [1 << 40, 7], damaged, behind };
             builder.seal(&header, 7, true);
-            let page = GeckoPage::new(layout, &builder.bytes);
+            let page = RunPage::new(layout, &builder.bytes);
             prop_assert_eq!(page.header(), header);
             prop_assert_eq!(page.entries(), expected.len());
             for (index, (key, words, flags)) in expected.iter().enumerate() {

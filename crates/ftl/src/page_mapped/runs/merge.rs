@@ -4,9 +4,10 @@
 //! pages of its output, which then counts, or not all, and its inputs count.
 
 use super::buffer::Buffer;
-use super::page::{FREE, GeckoLayout, GeckoPage, GeckoPageBuilder, RunHeader};
+use super::filter::Filter;
+use super::page::{FREE, RunHeader, RunLayout, RunPage, RunPageBuilder};
 use super::run::{DirectoryEntry, LAST, Run, RunDirectory};
-use super::sort::{DONE, Inputs, SortMerge};
+use super::sort::{Combined, DONE, Inputs, Rule, SortMerge};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::meta_io::MetaIo;
@@ -20,8 +21,9 @@ const READS_A_SLICE: u64 = 8;
 
 /// RAM that merges share: a page buffer for each run that is merged, and a part of a bitmap.
 #[derive(Clone, Preserve)]
-pub(super) struct MergeBuffers {
-    layout: GeckoLayout,
+pub(crate) struct MergeBuffers {
+    layout: RunLayout,
+    kind: Kind,
     inputs: Vec<Vec<u8>>,
     /// Of the merge whose pages these are: the version.
     read_for: Option<u64>,
@@ -30,23 +32,42 @@ pub(super) struct MergeBuffers {
 }
 
 impl MergeBuffers {
-    pub(super) fn new(layout: GeckoLayout, barriers: Barriers) -> Self {
-        Self { layout, inputs: Vec::new(), read_for: None, words: vec![0; layout.words], barriers }
+    pub(crate) fn new(layout: RunLayout, kind: Kind, barriers: Barriers) -> Self {
+        Self { layout, kind, inputs: Vec::new(), read_for: None, words: vec![0; layout.words], barriers }
     }
 
     /// Bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         (self.inputs.iter().map(Vec::capacity).sum::<usize>() + self.words.capacity() * 4) as u64
     }
 
     fn inputs<'a>(&'a mut self, buffer: Option<&'a Buffer>, runs: &'a [Run]) -> Inputs<'a> {
         let (pages, words) = (&mut self.inputs, &mut self.words);
-        Inputs { layout: self.layout, buffer, runs, pages, words, barriers: self.barriers }
+        Inputs { layout: self.layout, kind: self.kind, buffer, runs, pages, words, barriers: self.barriers }
+    }
+
+    /// A look at `runs`, newest first, from a key on.
+    pub(crate) fn begin_at<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, runs: &[Run], key: u32) -> SortMerge {
+        self.read_for = None;
+        SortMerge::begin_at(io, &mut self.inputs(None, runs), key)
+    }
+
+    /// Goes on with such a look: what the entries of the next key come to, in the first word, if any counts.
+    pub(crate) fn take<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        runs: &[Run],
+        sort: &mut SortMerge,
+        rule: &mut impl Rule,
+    ) -> Option<u32> {
+        let mut inputs = self.inputs(None, runs);
+        let key = sort.key();
+        sort.take(io, &mut inputs, key, rule).map(|_| inputs.words[0])
     }
 
     /// Shows every entry that `runs`, newest first, come to, in the order of their keys. The first block of each page
     /// of each run, and whether some page could not be read.
-    pub(super) fn visit<N: Nand>(
+    pub(crate) fn visit<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         runs: &[Run],
@@ -57,8 +78,9 @@ impl MergeBuffers {
         let mut sort = SortMerge::begin(io, &mut inputs, true);
         while sort.key() != DONE {
             let key = sort.key();
-            let flags = sort.take(io, &mut inputs, key);
-            entry(key, inputs.words, flags);
+            if let Some(flags) = sort.take(io, &mut inputs, key, &mut Combined) {
+                entry(key, inputs.words, flags);
+            }
         }
         (sort.first_blocks.unwrap_or_default(), sort.lost)
     }
@@ -66,10 +88,11 @@ impl MergeBuffers {
 
 /// A merge, and the run that it writes.
 #[derive(Clone, Preserve)]
-pub(super) struct RunMerge {
+pub(crate) struct RunMerge {
     sort: SortMerge,
     directory: RunDirectory,
-    pub(super) header: RunHeader,
+    filter: Option<Filter>,
+    pub(crate) header: RunHeader,
     version: u64,
     /// No older run remains: what an erase made void is nowhere any more, and erase flags and empty entries go.
     is_of_oldest: bool,
@@ -77,27 +100,33 @@ pub(super) struct RunMerge {
 
 impl RunMerge {
     /// Merges the buffer, if given, and `runs`, newest first. Nothing is programmed yet.
-    pub(super) fn begin<N: Nand>(
+    pub(crate) fn begin<N: Nand>(
         io: &mut MetaIo<'_, N>,
         buffers: &mut MergeBuffers,
         (buffer, runs): (Option<&Buffer>, &[Run]),
         header: RunHeader,
         is_of_oldest: bool,
+        rule: &impl Rule,
     ) -> Self {
         let version = io.next_version();
         let sort = SortMerge::begin(io, &mut buffers.inputs(buffer, runs), false);
         buffers.read_for = Some(version);
-        Self { sort, directory: Vec::new(), header, version, is_of_oldest }
+        // Pages may be part-filled.
+        let pages: usize = runs.iter().map(|run| run.directory.len()).sum();
+        let entries = pages * buffers.layout.entries() + buffer.map_or(0, Buffer::len);
+        let filter = rule.filter_bits().map(|bits| Filter::new(entries, bits));
+        Self { sort, directory: Vec::new(), filter, header, version, is_of_oldest }
     }
 
     /// Goes on until a page is programmed, or some were read, and says whether that was the end. `page` is this merge's
     /// until it is programmed.
-    pub(super) fn go_on<N: Nand>(
+    pub(crate) fn go_on<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         buffers: &mut MergeBuffers,
-        page: &mut GeckoPageBuilder,
+        page: &mut RunPageBuilder,
         (buffer, runs): (Option<&Buffer>, &[Run]),
+        rule: &mut impl Rule,
     ) -> Result<bool, FtlError> {
         let parts = buffers.layout.parts;
         let is_in_hand = buffers.read_for == Some(self.version);
@@ -112,16 +141,16 @@ impl RunMerge {
             if key == DONE {
                 // The last page says which pages were lost by then.
                 self.header.damaged |= self.sort.lost && inputs.barriers.keeps(Barrier::DamageWritten);
-                self.program(io, page, true)?;
+                self.program(io, (inputs.kind, rule), page, true)?;
                 return Ok(true);
             }
             // All entries of a block stand on one page.
             let begins_block = page.last_key().is_none_or(|last| last / parts != key / parts);
             if page.room() == 0 || begins_block && page.room() < parts as usize {
-                self.program(io, page, false)?;
+                self.program(io, (inputs.kind, rule), page, false)?;
                 return Ok(false);
             }
-            let flags = self.sort.take(io, &mut inputs, key);
+            let Some(flags) = self.sort.take(io, &mut inputs, key, rule) else { continue };
             let flags = if self.is_of_oldest && flags & FREE == 0 { 0 } else { flags };
             if self.is_of_oldest && flags == 0 && inputs.words.iter().all(|word| *word == 0) {
                 continue;
@@ -130,6 +159,9 @@ impl RunMerge {
             // Entries that are read from flash may be in any order, behind checksums that fit.
             debug_assert!(ascends || !runs.is_empty(), "the keys of a run do not ascend");
             page.push(key, inputs.words, flags);
+            if let Some(filter) = &mut self.filter {
+                filter.insert(key);
+            }
         }
         Ok(false)
     }
@@ -139,39 +171,41 @@ impl RunMerge {
     fn program<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
-        page: &mut GeckoPageBuilder,
+        (kind, rule): (Kind, &impl Rule),
+        page: &mut RunPageBuilder,
         last: bool,
     ) -> Result<(), FtlError> {
         let place = self.directory.len() as u32;
+        rule.sealed(&mut self.header, io.seq() + 1);
         page.seal(&self.header, place, last);
-        let first_block = GeckoPage::new(page.layout(), &page.bytes).first_block();
-        let to = io.append(Kind::Gecko, place | if last { LAST } else { 0 }, self.version, &page.bytes)?;
+        let first_block = RunPage::new(page.layout(), &page.bytes).first_block();
+        let to = io.append(kind, place | if last { LAST } else { 0 }, self.version, &page.bytes)?;
         self.directory.push(DirectoryEntry { first_block, page: to });
         page.clear();
         Ok(())
     }
 
     /// Whether some page of its inputs could not be read, now or before.
-    pub(super) fn has_lost(&self) -> bool {
+    pub(crate) fn has_lost(&self) -> bool {
         self.sort.lost
     }
 
     /// Bytes of RAM, without the directory.
-    pub(super) fn bytes(&self) -> u64 {
-        (size_of::<Self>() + self.sort.places_bytes()) as u64
+    pub(crate) fn bytes(&self) -> u64 {
+        (size_of::<Self>() + self.sort.places_bytes()) as u64 + self.filter.as_ref().map_or(0, Filter::bytes)
     }
 
     /// The pages that are programmed.
-    pub(super) fn directory(&self) -> &RunDirectory {
+    pub(crate) fn directory(&self) -> &RunDirectory {
         &self.directory
     }
 
-    pub(super) fn directory_mut(&mut self) -> &mut RunDirectory {
+    pub(crate) fn directory_mut(&mut self) -> &mut RunDirectory {
         &mut self.directory
     }
 
     /// The pages that are programmed become a run's.
-    pub(super) fn into_directory(self) -> RunDirectory {
-        self.directory
+    pub(crate) fn into_run(self) -> (RunDirectory, Option<Filter>) {
+        (self.directory, self.filter)
     }
 }

@@ -1,0 +1,110 @@
+//! Changes of many entries at a time: trims, and entries that a recovery makes anew. They go through the cache.
+
+use super::super::{LOST, MISLAID, PagedMapping, TRIMMED, get};
+use crate::FtlError;
+use crate::page_mapped::mapping::{Place, place_of};
+use crate::page_mapped::meta_io::MetaIo;
+use alloc::vec::Vec;
+use core::ops::Range;
+use phelsuma_nand::{LogicalPage, Nand, Page};
+
+impl PagedMapping {
+    /// Logical pages that a trim takes at a time, where there is a log.
+    pub(in super::super) fn trimmed_at_once(&self) -> u32 {
+        self.log.as_ref().map_or(u32::MAX, |log| log.spill_at.div_ceil(2))
+    }
+
+    /// Trims logical pages of one translation page. What the cache alone has of them is reported with the next spill.
+    pub(in super::super) fn trim_to_log<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        pages: Range<u32>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        self.load_with_log(io, self.translation_page_of(pages.start));
+        let is_somewhere = |entry: u32| matches!(place_of(entry), Place::At(_) | Place::Lost);
+        let known = |key: &u32| self.cache.find(*key).map(|slot| self.cache.value(slot));
+        let entry = |key: &u32| known(key).unwrap_or_else(|| get(&self.page, key % self.entries_per_page));
+        let going: Vec<u32> = pages.filter(|key| is_somewhere(entry(key))).collect();
+        for key in going {
+            if let Some(slot) = self.cache.find(key)
+                && self.cache.is_dirty(slot)
+                && let Place::At(page) = place_of(self.cache.value(slot))
+                && let Some(log) = &mut self.log
+            {
+                log.trimmed.push(page);
+            }
+            self.change(io, key, TRIMMED, before)?;
+            if let Some(log) = &mut self.log {
+                log.has_trims = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// An entry is this one from now on.
+    fn change<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: u32,
+        entry: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        if self.cache.find(key).is_none() {
+            self.make_room(io, key, before)?;
+            self.cache.insert(key, entry);
+        }
+        if let Some(slot) = self.cache.find(key) {
+            self.cache.set_dirty(slot, entry);
+        }
+        Ok(())
+    }
+
+    /// Makes logical pages read errors, durably.
+    pub(in super::super) fn lose_to_log<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        keys: &[LogicalPage],
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        for key in keys {
+            self.change(io, key.0, LOST, before)?;
+        }
+        self.spill(io, before)
+    }
+
+    /// Enters what a recovery has learnt of a translation page, which may not be the newest: `learnt` are places of
+    /// these logical pages, by number, and some of the pages that it names are `gone`.
+    pub(in super::super) fn restore_to_log<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        learnt: &[(LogicalPage, Page)],
+        is_gone: impl Fn(Page) -> bool,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        self.load_with_log(io, part);
+        let mut changes: Vec<(u32, u32)> = Vec::new();
+        let mut learnt = learnt.iter().peekable();
+        for key in self.pages_of(part).map(LogicalPage) {
+            let entry = get(&self.page, key.0 % self.entries_per_page);
+            let to = match (learnt.next_if(|(learnt, _)| *learnt == key), place_of(entry)) {
+                (Some((_, page)), _) => page.0,
+                (None, Place::At(page)) if is_gone(page) => TRIMMED,
+                // Its loss is written as well.
+                (None, Place::Lost) => MISLAID,
+                _ => continue,
+            };
+            if to != entry && !self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) {
+                changes.push((key.0, to));
+            }
+        }
+        if !changes.is_empty() {
+            self.set_damaged();
+        }
+        for (key, entry) in changes {
+            self.change(io, key, entry, before)?;
+        }
+        self.spill(io, before)
+    }
+}

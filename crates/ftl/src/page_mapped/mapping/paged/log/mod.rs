@@ -1,0 +1,308 @@
+//! The mapping log: entries wait on flash, in sorted runs, until their translation page is rewritten for many of them.
+//!
+//! Without it a dirty entry waits in the cache, at some eight bytes of RAM, and its translation page is rewritten for the
+//! few that wait with it. In a run an entry takes a few bits of RAM: its share of a directory and of a filter.
+//!
+//! ```text
+//!  cache: dirty entries --spill--> run, run, run --fold--> translation pages
+//!                                   \__merges__/            a hand goes round
+//! ```
+//!
+//! - A *spill* writes all dirty entries as a run. They are clean then.
+//! - Runs are merged as those of Logarithmic Gecko are ([`SortedRuns`]). The newest entry of a logical page counts.
+//! - A *fold* rewrites one translation page with what the runs have of it. Folds go round the table, some after each
+//!   spill, so that no more than a share of the table waits.
+//!
+//! **Runs and translation pages together are one table**, and a fold or a merge does not change what it says. So a power
+//! cut may undo either, and a recovery need not find out which were done.
+//!
+//! **What is stale is reported when the record of it goes**: an entry that a newer one overrules in a merge, and what a
+//! translation page or an older run named at a fold. Until then the entry that overrules it identifies it: a victim's
+//! pages are looked up in the runs. A page is reported only if its spare area still shows that page. Its block may have
+//! been collected, and written anew.
+//!
+//! **A report is in Gecko's buffer first.** So a merge, or a fold, counts as done for a recovery only if a later flush of
+//! Gecko covers it. Until that flush no block of pages that it replaced is erased.
+
+mod changes;
+mod fold;
+mod lookup;
+mod restore;
+mod spill;
+
+pub(super) use lookup::InLog;
+
+use super::super::{Place, place_of};
+use super::PagedMapping;
+use crate::barriers::{Barrier, Barriers};
+use crate::blocks::BlockUse;
+use crate::page_mapped::meta_io::MetaIo;
+use crate::page_mapped::needs::Needs;
+use crate::page_mapped::runs::{Buffer, Rule, RunHeader, RunMerge, SortedRuns, Tuning};
+use crate::{Counter, RamLedger};
+use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
+use phelsuma_nand::{Geometry, Kind, Nand, Page, SpareRead};
+
+/// Bits of a run's filter for each entry: two of a hundred looks for a key that is not there find it.
+const FILTER_BITS: u32 = 10;
+
+/// An entry that gave way: the page that it named is stale, unless the block was written anew since.
+#[derive(Clone, Copy, Debug, Preserve)]
+struct Overruled {
+    key: u32,
+    page: Page,
+    /// The page was programmed then, or before.
+    until: u64,
+}
+
+/// The newest entry of a key counts, if its translation page was not folded since.
+#[derive(Clone, Debug, Preserve)]
+struct Newest {
+    /// Folds so far: the next one is of the translation page with this number, modulo those that there are.
+    folds: u64,
+    parts: u32,
+    entries_per_page: u32,
+    overruled: Vec<Overruled>,
+    /// Entries that gave way.
+    gone: u64,
+}
+
+impl Newest {
+    /// The number of the last fold of a translation page.
+    #[inline]
+    fn folded_last(&self, part: u32) -> Option<u64> {
+        let rounds = self.folds.checked_sub(u64::from(part) + 1)? / u64::from(self.parts);
+        Some(u64::from(part) + rounds * u64::from(self.parts))
+    }
+}
+
+impl Rule for Newest {
+    /// A run of a spill may be needed when a merge with it does not count.
+    fn flushes_join(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn counts(&self, key: u32, run: &RunHeader) -> bool {
+        self.folded_last(key / self.entries_per_page).is_none_or(|last| last < run.marks[0])
+    }
+
+    #[inline]
+    fn overruled(&mut self, key: u32, word: u32, newer: u32, run: &RunHeader) {
+        self.gone += 1;
+        if let Place::At(page) = place_of(word)
+            && word != newer
+        {
+            self.overruled.push(Overruled { key, page, until: run.frozen });
+        }
+    }
+
+    /// What the merge leaves out was folded by now.
+    fn marks_of_merge(&self, _newest: [u64; 2]) -> [u64; 2] {
+        [self.folds, 0]
+    }
+
+    fn filter_bits(&self) -> Option<u32> {
+        Some(FILTER_BITS)
+    }
+
+    fn sealed(&self, header: &mut RunHeader, seq: u64) {
+        header.marks[1] = seq;
+    }
+}
+
+/// The log.
+#[derive(Clone, Preserve)]
+pub(super) struct MappingLog {
+    sorted: SortedRuns,
+    /// The entries being spilled.
+    buffer: Buffer,
+    rule: Newest,
+    /// So many dirty entries are spilled.
+    spill_at: u32,
+    /// With so many dirty entries a spill is due, or a slice of a merge.
+    due_at: u32,
+    /// When the last spill gathered its entries, in program order.
+    frozen: u64,
+    /// Entries that were not folded yet.
+    waiting: u64,
+    /// How many may be.
+    limit: u64,
+    /// Pages that trims have made stale which are in the cache alone: they are reported when the trims are on flash.
+    trimmed: Vec<Page>,
+    /// Whether trims are in the cache alone.
+    has_trims: bool,
+    /// What the runs say of a victim's logical pages.
+    judged: Vec<(u32, u32)>,
+    /// Whether each page that an overruled entry names is unreported: a recovery may report some twice.
+    is_sure: bool,
+    tally: Tally,
+}
+
+#[derive(Clone, Copy, Default, Debug, Preserve)]
+struct Tally {
+    spills: u64,
+    spilled: u64,
+    folds: u64,
+    folded: u64,
+    looks: u64,
+    look_reads: u64,
+}
+
+/// What a log is made for.
+#[derive(Clone, Copy)]
+pub(super) struct LogShape {
+    pub(super) logical_pages: u32,
+    pub(super) parts: u32,
+    pub(super) entries_per_page: u32,
+    /// Of the cache.
+    pub(super) entries: u32,
+    /// Thousandths of the table that may wait.
+    pub(super) permille: u32,
+}
+
+impl LogShape {
+    /// Dirty entries that are spilled at a time: those of a page, or three quarters of a smaller cache.
+    fn spill_at(&self, tuning: &Tuning) -> u32 {
+        (tuning.buffer_entries() as u32).min(self.entries / 4 * 3).max(1)
+    }
+
+    /// Entries that may wait.
+    fn limit(&self) -> u64 {
+        PagedMapping::log_entries(self.logical_pages, self.permille).max(1)
+    }
+
+    /// The tuning of its runs. What was folded stays in a run until that is merged: a run has no more entries than may
+    /// have waited when it was made.
+    fn tuning(&self, geometry: &Geometry) -> Tuning {
+        let page = Tuning::of_words(geometry, 1).buffer_entries() as u64;
+        let most = self.limit() + 4 * page + u64::from(self.entries);
+        Tuning::of_words(geometry, u32::try_from(most).unwrap_or(u32::MAX))
+    }
+
+    /// What a log needs of the flash where a collection makes so many updates.
+    pub(super) fn needs(&self, geometry: &Geometry, updates: u64) -> Needs {
+        let tuning = self.tuning(geometry);
+        let spill_at = u64::from(self.spill_at(&tuning));
+        // A set of the cache that is full of dirty entries brings about a spill as well: it has some sixteen of them.
+        let spills = updates / spill_at.min(16) + 2;
+        let runs = tuning.needs(spills * tuning.buffer_entries() as u64, None);
+        let entries = updates + u64::from(self.entries);
+        // As many as wait with an entry are folded with it, at the least one.
+        let folds = entries * u64::from(self.parts) / self.limit() + spills;
+        Needs { live_pages: runs.live_pages, programs: runs.programs + spills + folds, ..Needs::default() }
+    }
+}
+
+impl MappingLog {
+    /// An empty log.
+    pub(super) fn new(geometry: &Geometry, shape: LogShape, barriers: Barriers) -> Self {
+        let tuning = shape.tuning(geometry);
+        let spill_at = shape.spill_at(&tuning);
+        Self {
+            sorted: SortedRuns::new(geometry, tuning, Kind::MappingLog, barriers),
+            buffer: Buffer::new(tuning.layout, barriers),
+            rule: Newest {
+                folds: 0,
+                parts: shape.parts,
+                entries_per_page: shape.entries_per_page,
+                overruled: Vec::new(),
+                gone: 0,
+            },
+            spill_at,
+            due_at: spill_at,
+            frozen: 0,
+            waiting: 0,
+            limit: shape.limit(),
+            trimmed: Vec::new(),
+            has_trims: false,
+            judged: Vec::new(),
+            is_sure: true,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Adds the pages that entries which gave way named, as far as they are those pages still.
+    fn report<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, before: &mut Vec<Page>) {
+        // A page may be named twice, and is reported once.
+        let overruled = &mut self.rule.overruled;
+        overruled.sort_unstable_by_key(|overruled| (overruled.page, core::cmp::Reverse(overruled.until)));
+        overruled.dedup_by_key(|overruled| overruled.page);
+        for overruled in overruled.drain(..) {
+            if is_unreported(io, &overruled) {
+                before.push(overruled.page);
+            }
+        }
+    }
+
+    pub(super) fn has_trims(&self) -> bool {
+        self.has_trims
+    }
+
+    /// Most updates that no run has.
+    pub(super) fn updates_in_doubt(&self, marks: u32) -> u64 {
+        u64::from(self.spill_at) * (u64::from(marks) + 2)
+    }
+
+    /// User pages programmed until then are in runs, or overruled.
+    pub(super) fn frozen(&self) -> u64 {
+        self.frozen
+    }
+
+    pub(super) fn pages(&self) -> Vec<Page> {
+        self.sorted.pages()
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        let sorted = &self.sorted;
+        let under_way = sorted.slices.under_way();
+        let directories =
+            || sorted.runs.iter().map(|run| &run.directory).chain(under_way.iter().map(RunMerge::directory));
+        let entries: usize = directories().map(Vec::len).sum();
+        let room: usize = directories().map(Vec::capacity).sum();
+        let filters: u64 = sorted.runs.iter().filter_map(|run| run.filter.as_ref()).map(|filter| filter.bytes()).sum();
+        let page_bytes = sorted.page.capacity() as u64;
+        ledger.structure("mapping.log_directories", entries as u64 * 8);
+        ledger.structure("mapping.log_filters", filters);
+        ledger.structure("mapping.log_buffer", self.buffer.bytes());
+        let merges: u64 = under_way.iter().map(RunMerge::bytes).sum();
+        ledger.structure("mapping.log_merge_buffers", sorted.merging.bytes() + 2 * page_bytes + merges);
+        ledger.index("index.log_directories_room", (room - entries) as u64 * 8 + sorted.runs.len() as u64 * 72);
+        let lists = self.trimmed.capacity() * 4
+            + self.judged.capacity() * 8
+            + self.rule.overruled.capacity() * size_of::<Overruled>();
+        ledger.index("buffer.log_lists", page_bytes + lists as u64);
+    }
+
+    pub(super) fn counters(&self, out: &mut Vec<Counter>) {
+        out.extend([
+            Counter::sum("log_spills", self.tally.spills),
+            Counter::sum("log_entries_spilled", self.tally.spilled),
+            Counter::sum("log_folds", self.tally.folds),
+            Counter::sum("log_entries_folded", self.tally.folded),
+            Counter::sum("log_merges", self.sorted.merges),
+            Counter::sum("log_looks", self.tally.looks),
+            Counter::sum("log_look_reads", self.tally.look_reads),
+            Counter::level("log_runs", self.sorted.runs.len() as u64),
+            Counter::level("log_pages", self.sorted.runs.iter().map(|run| run.directory.len() as u64).sum()),
+            Counter::level("log_entries_waiting", self.waiting),
+        ]);
+    }
+}
+
+/// Whether the page that an entry named which gave way is that page still, and counts as live.
+fn is_unreported<N: Nand>(io: &mut MetaIo<'_, N>, overruled: &Overruled) -> bool {
+    let Overruled { key, page, until } = *overruled;
+    // What is stale in a victim was found by its collection.
+    if !io.is_in_use(page) || io.use_of(io.geometry().block_of(page)) == BlockUse::Victim {
+        return false;
+    }
+    if !io.keeps(Barrier::BeforeImageIsOfThePage) {
+        return true;
+    }
+    match io.read_spare(page) {
+        SpareRead::Written(spare) => spare.kind == Kind::User && spare.key == key && spare.seq <= until,
+        _ => false,
+    }
+}

@@ -1,0 +1,120 @@
+//! Spills: the dirty entries of the cache become a run.
+
+use super::super::PagedMapping;
+use super::MappingLog;
+use crate::FtlError;
+use crate::barriers::Barrier;
+use crate::page_mapped::durability::ScanFrom;
+use crate::page_mapped::meta_io::MetaIo;
+use alloc::vec::Vec;
+use phelsuma_nand::{Nand, Page};
+
+impl PagedMapping {
+    /// Before an update: spills where it is time, or does a slice of a merge.
+    pub(in super::super) fn work_on_log<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        let dirty = self.cache.dirty_count();
+        let Some(log) = &mut self.log else { return Ok(()) };
+        if dirty < log.due_at {
+            return Ok(());
+        }
+        if dirty >= log.spill_at {
+            return self.spill(io, before);
+        }
+        let version = io.seq() + 1;
+        let done = log.sorted.go_on(io, &mut log.rule);
+        log.note_merge(io, version);
+        log.report(io, before);
+        log.due_at = log.due_after(dirty);
+        done
+    }
+
+    /// All dirty entries are in a run from now on. Merges follow, and folds.
+    pub(in super::super) fn spill<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        let Some(mut log) = self.log.take() else { return Ok(()) };
+        let done = self.spill_to(io, &mut log, before);
+        log.report(io, before);
+        log.due_at = log.due_after(self.cache.dirty_count());
+        self.log = Some(log);
+        done
+    }
+
+    /// Spills, or folds the next translation page, so that stale pages are reported that entries in runs still name; the
+    /// place to go on from, until the table has been gone round.
+    pub(in super::super) fn empty_log<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        from: u32,
+        before: &mut Vec<Page>,
+    ) -> Result<Option<u32>, FtlError> {
+        if from >= self.table.parts() {
+            return Ok(None);
+        }
+        if from == 0 {
+            self.spill(io, before)?;
+        }
+        let Some(mut log) = self.log.take() else { return Ok(None) };
+        let folded = self.fold_next(io, &mut log, &mut None);
+        log.report(io, before);
+        self.log = Some(log);
+        folded.map(|()| Some(from + 1))
+    }
+
+    fn spill_to<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        log: &mut MappingLog,
+        before: &mut Vec<Page>,
+    ) -> Result<(), FtlError> {
+        let mut dirty: Vec<_> = self.cache.iter().filter(|slot| self.cache.is_dirty(*slot)).collect();
+        if dirty.is_empty() {
+            return Ok(());
+        }
+        dirty.sort_unstable_by_key(|slot| self.cache.key(*slot));
+        log.buffer.clear();
+        dirty.iter().for_each(|slot| log.buffer.push_word(self.cache.key(*slot), self.cache.value(*slot)));
+        // The pages that it names must be on flash before it is: older copies are not looked for then.
+        io.barrier(Barrier::EntriesAfterPages);
+        let (frozen, mark) = (io.seq(), io.scan_from_now());
+        let marks = [log.rule.folds, 0];
+        log.sorted.flush(io, &log.buffer, &mut log.rule, (frozen, marks))?;
+        log.frozen = frozen;
+        for slot in &dirty {
+            self.cache.clean(self.translation_page_of(self.cache.key(*slot)));
+        }
+        log.waiting += dirty.len() as u64;
+        (log.tally.spills, log.tally.spilled) = (log.tally.spills + 1, log.tally.spilled + dirty.len() as u64);
+        io.mark(ScanFrom { after: frozen, ..mark });
+        io.synchronized(frozen + 1);
+        log.has_trims = false;
+        before.append(&mut log.trimmed);
+        let merged = log.sorted.flushed(io, &mut log.rule);
+        log.note_merge(io, frozen + 1);
+        merged?;
+        // As much as a spill brings, and what is above the limit: no spill folds for long.
+        let each = (log.limit / u64::from(log.rule.parts)).max(1);
+        let most = (dirty.len() as u64 / each + 1).min(log.rule.parts.into());
+        self.fold_some(io, log, most, before)
+    }
+}
+
+impl MappingLog {
+    /// Entries may have given way in a merge: what these named is reported after `version`.
+    fn note_merge<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, version: u64) {
+        self.waiting = self.waiting.saturating_sub(core::mem::take(&mut self.rule.gone));
+        if !self.rule.overruled.is_empty() {
+            io.synchronized(version);
+        }
+    }
+
+    fn due_after(&self, dirty: u32) -> u32 {
+        u32::try_from(self.sorted.due_after(dirty as usize)).unwrap_or(u32::MAX).min(self.spill_at)
+    }
+}

@@ -1,0 +1,330 @@
+//! Sorted runs on flash, merged as in an LSM-tree (GeckoFTL section 3): what Logarithmic Gecko and the mapping log are
+//! made of.
+//!
+//! Entries gather in a [`Buffer`] of whoever keeps the runs. A full buffer becomes a *run* on flash, or is merged with
+//! runs that are there. Newer entries overrule older ones, or are combined with them ([`Rule`]).
+//!
+//! Faithful: runs, levels, collisions, run directories, two-way and multi-way merging (appendix A). Ours, where the
+//! paper is silent:
+//! - A merge that includes the oldest run drops erase flags and entries without a bit.
+//! - Multi-way merging lets a run take part where what is merged so far may be large enough for its level. With T = 2
+//!   that is the paper's policy. With larger T that one would merge large runs with small ones over and over.
+//! - A merge of more than a few pages is done in slices while the buffer fills (`slices.rs`).
+
+mod buffer;
+mod filter;
+mod merge;
+mod needs;
+mod page;
+mod restore;
+mod run;
+mod slices;
+mod sort;
+mod tuning;
+
+pub(crate) use buffer::Buffer;
+pub(crate) use filter::Filter;
+pub(crate) use merge::{MergeBuffers, RunMerge};
+pub(crate) use page::{ERASED, FREE, RunHeader, RunPage};
+pub(crate) use run::{Run, level_of};
+#[cfg(test)]
+pub(crate) use slices::Pace;
+pub(crate) use sort::{Combined, Rule, SortMerge, read_page};
+pub(crate) use tuning::Tuning;
+
+use crate::FtlError;
+use crate::barriers::{Barrier, Barriers};
+use crate::config::GeckoMerge;
+use crate::page_mapped::meta_io::MetaIo;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+use page::RunPageBuilder;
+use phelsuma_nand::state::Preserve;
+use phelsuma_nand::{Content, Geometry, Kind, Nand, Page, PageRead};
+use slices::{MERGED_AT_ONCE, Slices, inputs_of};
+
+/// Where a page of a run is said to be that the flash did not give back: nowhere.
+pub(crate) const LOST_PAGE: Page = Page(u32::MAX);
+
+/// The runs of a buffer, and the merges under way.
+#[derive(Clone, Preserve)]
+pub(crate) struct SortedRuns {
+    pub(crate) tuning: Tuning,
+    /// What its pages are on flash.
+    pub(crate) kind: Kind,
+    pub(crate) barriers: Barriers,
+    /// Newest first.
+    pub(crate) runs: Vec<Run>,
+    pub(crate) merging: MergeBuffers,
+    /// The page that a merge at once fills.
+    output: RunPageBuilder,
+    pub(crate) slices: Slices,
+    /// The page being copied, or read.
+    pub(crate) page: Vec<u8>,
+    /// Flushes so far.
+    pub(crate) flushes: u64,
+    /// A page of a run could not be read. Erase flags went with it, so older runs may speak of what is gone.
+    pub(crate) damaged: bool,
+    /// No run on flash says so yet.
+    pub(crate) damage_untold: bool,
+    pub(crate) merges: u64,
+}
+
+impl SortedRuns {
+    /// No run.
+    pub(crate) fn new(geometry: &Geometry, tuning: Tuning, kind: Kind, barriers: Barriers) -> Self {
+        let page_bytes = geometry.page_bytes() as usize;
+        Self {
+            tuning,
+            kind,
+            barriers,
+            runs: Vec::new(),
+            merging: MergeBuffers::new(tuning.layout, kind, barriers),
+            output: RunPageBuilder::new(tuning.layout, page_bytes),
+            slices: Slices::new(RunPageBuilder::new(tuning.layout, page_bytes)),
+            page: vec![0; page_bytes],
+            flushes: 0,
+            damaged: false,
+            damage_untold: false,
+            merges: 0,
+        }
+    }
+
+    /// How many runs from one on are to be one, where so many pages are in front of them that join.
+    fn joining(&self, from: usize, mut pages: usize) -> usize {
+        let free = self.runs[from..].iter().take_while(|run| !self.slices.has(run));
+        match self.tuning.merge {
+            GeckoMerge::MultiWay => free
+                .take_while(|run| {
+                    let joins = pages == 0 || level_of(pages, self.tuning.size_ratio) >= run.header.level;
+                    pages += run.directory.len();
+                    joins
+                })
+                .count(),
+            GeckoMerge::TwoWay => {
+                let mut levels = free.map(|run| run.header.level);
+                let (first, second) = (levels.next(), levels.next());
+                if first.is_some() && first == second { 2 } else { 0 }
+            }
+        }
+    }
+
+    /// The newest runs that are to be one, and are not being merged.
+    fn to_merge(&self) -> Option<Range<usize>> {
+        let mut all = (0..self.runs.len()).map(|from| from..from + self.joining(from, 0));
+        all.find(|runs| runs.len() > 1)
+    }
+
+    fn pages_of(&self, runs: Range<usize>) -> usize {
+        self.runs[runs].iter().map(|run| run.directory.len()).sum()
+    }
+
+    /// Turns the buffer into a run, which small runs join at once where `rule` lets them. The buffer is not needed any
+    /// more then. What the run says of itself was frozen at `frozen`.
+    pub(crate) fn flush<N: Nand, R: Rule>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        buffer: &Buffer,
+        rule: &mut R,
+        frozen: (u64, [u64; 2]),
+    ) -> Result<(), FtlError> {
+        self.flushes += 1;
+        let may_join = rule.flushes_join() && self.tuning.merge == GeckoMerge::MultiWay;
+        let joining = if may_join { self.joining(0, 1) } else { 0 };
+        let at_once = self.pages_of(0..joining) < MERGED_AT_ONCE;
+        self.merge_at_once(io, Some(buffer), 0..if at_once { joining } else { 0 }, rule, frozen)
+    }
+
+    /// After a flush: slices of merges that are due by now, and the merges that follow from it.
+    pub(crate) fn flushed<N: Nand, R: Rule>(&mut self, io: &mut MetaIo<'_, N>, rule: &mut R) -> Result<(), FtlError> {
+        while self.slices.are_due_at_flush() {
+            self.go_on(io, rule)?;
+        }
+        self.slices.flushed();
+        self.begin_merges(io, rule)?;
+        while self.pages_committed() > self.tuning.live_pages() && !self.slices.under_way().is_empty() {
+            self.go_on(io, rule)?;
+            self.begin_merges(io, rule)?;
+        }
+        Ok(())
+    }
+
+    /// With how many entries in the buffer a slice of a merge is due, or the flush, where it has so many now.
+    pub(crate) fn due_after(&self, entries: usize) -> usize {
+        self.slices.due_after(entries).min(self.tuning.buffer_entries())
+    }
+
+    fn begin_merges<N: Nand, R: Rule>(&mut self, io: &mut MetaIo<'_, N>, rule: &mut R) -> Result<(), FtlError> {
+        while let Some(runs) = self.to_merge() {
+            let newest = self.runs[runs.start].header;
+            let frozen = (newest.frozen, rule.marks_of_merge(newest.marks));
+            if self.pages_of(runs.clone()) <= MERGED_AT_ONCE {
+                self.merge_at_once(io, None, runs, rule, frozen)?;
+                continue;
+            }
+            let header = self.header_of_merge(false, runs.clone(), frozen);
+            let is_of_oldest = self.is_of_oldest(&runs);
+            let merge = RunMerge::begin(io, &mut self.merging, (None, &self.runs[runs]), header, is_of_oldest, rule);
+            self.slices.put(merge);
+        }
+        Ok(())
+    }
+
+    /// The pages that runs take, and will take before any merge that is under way is done; and as many as the longest
+    /// run has besides, for one that is done at once.
+    fn pages_committed(&self) -> u64 {
+        let longest = u64::from(self.tuning.longest_run());
+        let output =
+            |merge: &RunMerge| longest.min(self.tuning.packed(self.pages_of(inputs_of(merge, &self.runs)) as u64));
+        self.pages_of(0..self.runs.len()) as u64 + self.slices.under_way().iter().map(output).sum::<u64>() + longest
+    }
+
+    fn is_of_oldest(&self, runs: &Range<usize>) -> bool {
+        runs.end == self.runs.len() || !self.barriers.keeps(Barrier::FlagsKept)
+    }
+
+    /// The header of a run that is made of these, after the buffer where `with_buffer` says so.
+    fn header_of_merge(&self, with_buffer: bool, runs: Range<usize>, (frozen, marks): (u64, [u64; 2])) -> RunHeader {
+        let is_behind = runs.start > 0;
+        let merged = &self.runs[runs.clone()];
+        let (first, last) =
+            (merged.last().map(|run| run.header.flushes.0), merged.first().map(|run| run.header.flushes.1));
+        let last = if with_buffer { self.flushes } else { last.unwrap_or(self.flushes) };
+        let header = RunHeader {
+            level: level_of(self.pages_of(runs) + usize::from(with_buffer), self.tuning.size_ratio),
+            flushes: (first.unwrap_or(self.flushes), last),
+            frozen,
+            marks,
+            damaged: self.damaged && self.barriers.keeps(Barrier::DamageWritten),
+            behind: is_behind,
+        };
+        debug_assert!(header.flushes.0 <= header.flushes.1, "a run covers no flush");
+        let covers_on = |newest: &Run| newest.header.flushes.1 < self.flushes;
+        debug_assert!(!with_buffer || self.runs.first().is_none_or(covers_on), "a flush is covered twice");
+        header
+    }
+
+    /// Merges runs, after the buffer if there is one, into one.
+    fn merge_at_once<N: Nand, R: Rule>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        buffer: Option<&Buffer>,
+        runs: Range<usize>,
+        rule: &mut R,
+        frozen: (u64, [u64; 2]),
+    ) -> Result<(), FtlError> {
+        let header = self.header_of_merge(buffer.is_some(), runs.clone(), frozen);
+        let is_of_oldest = self.is_of_oldest(&runs);
+        let inputs = (buffer, &self.runs[runs.clone()]);
+        self.output.clear();
+        let mut merge = RunMerge::begin(io, &mut self.merging, inputs, header, is_of_oldest, rule);
+        loop {
+            match merge.go_on(io, &mut self.merging, &mut self.output, inputs, rule) {
+                Ok(true) => break,
+                Ok(false) => {}
+                Err(error) => return Err(given_up(io, &merge, error)),
+            }
+        }
+        self.merged(io, merge, runs);
+        Ok(())
+    }
+
+    /// Does a slice of a merge that is under way.
+    pub(crate) fn go_on<N: Nand, R: Rule>(&mut self, io: &mut MetaIo<'_, N>, rule: &mut R) -> Result<(), FtlError> {
+        let Some(mut merge) = self.slices.take_next() else { return Ok(()) };
+        let runs = inputs_of(&merge, &self.runs);
+        merge.header.damaged |= self.damaged && self.barriers.keeps(Barrier::DamageWritten);
+        let inputs = (None, &self.runs[runs.clone()]);
+        match merge.go_on(io, &mut self.merging, &mut self.slices.page, inputs, rule) {
+            Ok(true) => self.merged(io, merge, runs),
+            Ok(false) => self.slices.put(merge),
+            Err(error) => {
+                self.slices.give_up_page();
+                return Err(given_up(io, &merge, error));
+            }
+        }
+        Ok(())
+    }
+
+    /// The last page of a merge is programmed: its output takes the place of its inputs.
+    fn merged<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, merge: RunMerge, runs: Range<usize>) {
+        let (header, lost) = (merge.header, merge.has_lost());
+        self.merges += u64::from(!runs.is_empty());
+        self.damage_untold &= !header.damaged;
+        self.damaged |= lost;
+        let (directory, filter) = merge.into_run();
+        let level = level_of(directory.len(), self.tuning.size_ratio);
+        let run = Run { header: RunHeader { level, ..header }, directory, filter };
+        for old in self.runs.splice(runs.clone(), [run]) {
+            for entry in old.directory.iter().filter(|entry| entry.page != LOST_PAGE) {
+                io.drop_page(entry.page);
+            }
+        }
+        let follows = |pair: &[Run]| pair[1].header.flushes.1 < pair[0].header.flushes.0;
+        let beside = runs.start.saturating_sub(1)..(runs.start + 2).min(self.runs.len());
+        let one_by_one = self.runs[beside].windows(2).all(follows);
+        debug_assert!(one_by_one || !self.barriers.keeps(Barrier::RunsCoverOnce), "runs overlap, or are not in order");
+    }
+
+    /// Whether a page of a run could not be read, which no run says that was not damaged before.
+    pub(crate) fn lose(&mut self, lost: bool) {
+        self.damage_untold |= lost && !self.damaged;
+        self.damaged |= lost;
+    }
+
+    /// Where its pages are, those of unfinished merges included.
+    pub(crate) fn pages(&self) -> Vec<Page> {
+        let unfinished = self.slices.under_way().iter().flat_map(RunMerge::directory);
+        let entries = self.runs.iter().flat_map(|run| &run.directory).chain(unfinished);
+        entries.map(|entry| entry.page).filter(|page| *page != LOST_PAGE).collect()
+    }
+
+    /// Copies the pages that are to go.
+    pub(crate) fn relocate_pages<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        goes: impl Fn(Page) -> bool,
+    ) -> Result<u64, FtlError> {
+        let mut copied = 0;
+        let of_runs = self.runs.iter_mut().map(|run| &mut run.directory);
+        let unfinished = self.slices.under_way_mut().iter_mut().map(RunMerge::directory_mut);
+        for directory in of_runs.chain(unfinished) {
+            for entry in directory {
+                if !goes(entry.page) {
+                    continue;
+                }
+                let from = entry.page;
+                debug_assert!(from != LOST_PAGE, "a page that is nowhere is moved");
+                let copy = match io.read_any(from) {
+                    PageRead::Written { content: Content::Bytes(bytes), spare, .. } => {
+                        self.page.clear();
+                        self.page.extend_from_slice(bytes);
+                        Some(spare)
+                    }
+                    _ => None,
+                };
+                match copy {
+                    Some(spare) => {
+                        entry.page = io.append_copy(&spare, &self.page)?;
+                        copied += 1;
+                    }
+                    None => {
+                        entry.page = LOST_PAGE;
+                        (self.damaged, self.damage_untold) = (true, true);
+                    }
+                }
+                io.drop_page(from);
+            }
+        }
+        Ok(copied)
+    }
+}
+
+/// The run will not be: its pages are stale.
+fn given_up<N: Nand>(io: &mut MetaIo<'_, N>, merge: &RunMerge, error: FtlError) -> FtlError {
+    for entry in merge.directory().iter().filter(|entry| entry.page != LOST_PAGE) {
+        io.drop_page(entry.page);
+    }
+    error
+}
