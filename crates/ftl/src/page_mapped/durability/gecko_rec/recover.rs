@@ -28,14 +28,14 @@ use crate::barriers::Barrier;
 use crate::blocks::Spread;
 use crate::medium::Session;
 use crate::page_mapped::compose;
-use crate::page_mapped::durability::common::{BlockInformation, Described};
+use crate::page_mapped::durability::common::{BlockInformation, Described, was_older_copy};
 use crate::page_mapped::durability::{ScanFrom, Survival};
-use crate::page_mapped::mapping::{Mapping, PagedMapping};
+use crate::page_mapped::mapping::{Mapping, Overruled, PagedMapping};
 use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::validity::{LogarithmicGecko, Validity, ValidityScan};
 use crate::{FtlError, RecoveryReport};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Nand};
+use phelsuma_nand::{Block, Nand, SpareRead};
 
 /// Scanning this many times C pages means that cuts come faster than checkpoints: everything is synchronized then.
 const SCANNED_MAX: u64 = 4;
@@ -62,6 +62,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     let told_until = scan.programmed_last();
     let (frozen, scan_from) = g.restore_runs(&mut drive, &scan);
 
+    if crate::page_mapped::mapping::dbg_page() != u32::MAX { std::eprintln!("DBG recover frozen {frozen} scan_from {scan_from:?} seq_max {}", g.bid.seq_max); }
     drive.begin("2 global mapping directory");
     let translation = g.scan_translation(&mut drive, frozen);
     drive.enter_translation_pages(&translation);
@@ -116,9 +117,20 @@ impl GeckoGathered {
     /// The mapping takes the runs of its log for its own, if it has one.
     fn restore_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, frozen: u64) {
         let geometry = drive.geometry();
-        let pages = drive.read_mapping(|paged, io| paged.restore_log(io, &self.log, frozen));
+        let (pages, overruled) = drive.read_mapping(|paged, io| paged.restore_log(io, &self.log, frozen));
         for page in pages {
             drive.ftl.blocks.counters.add(geometry.block_of(page));
+        }
+        for Overruled { key, page, until } in overruled {
+            // A table on flash may say anything, with a checksum that fits.
+            if !geometry.contains(page) || !self.bid.holds_user_pages(geometry.block_of(page)) {
+                continue;
+            }
+            let read = drive.read_spare(page);
+            if was_older_copy(read, key, until + 1) {
+                self.silent.extend((read == SpareRead::Unreadable).then(|| drive.silent_at(page)));
+                self.reports.push(page);
+            }
         }
     }
 

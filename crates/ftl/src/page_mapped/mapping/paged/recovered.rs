@@ -12,7 +12,7 @@
 //! the logical page alone. If the physical page was erased and written again with the same logical page, its newest
 //! content would be reported as stale.
 
-use super::{PagedMapping, Slot, get, put};
+use super::{Overruled, PagedMapping, Slot, get, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;
@@ -70,6 +70,7 @@ impl PagedMapping {
     /// # Errors
     /// There are more: the drive was written with a larger cache.
     pub(crate) fn enter_found(&mut self, key: LogicalPage, page: Page) -> Result<(), FtlError> {
+        if key.0 == super::dbg_key() { std::eprintln!("DBG K enter_found {page:?}"); }
         if self.cache.has_no_room() {
             return Err(FtlError::Unsupported(
                 "this cache cannot hold the mapping entries that a power cut left behind: open the drive with the cache it \
@@ -220,17 +221,17 @@ impl PagedMapping {
     }
 
     /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to
-    /// `covered`. Where its pages are.
+    /// `covered`. Where its pages are, and the entries that others overrule.
     pub(crate) fn restore_log<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
         covered: u64,
-    ) -> Vec<Page> {
-        let Some(log) = &mut self.log else { return Vec::new() };
-        log.restore(io, scan, covered);
+    ) -> (Vec<Page>, Vec<Overruled>) {
+        let Some(log) = &mut self.log else { return (Vec::new(), Vec::new()) };
+        let overruled = log.restore(io, scan, covered);
         self.damaged |= log.is_damaged();
-        log.pages()
+        (log.pages(), overruled)
     }
 
     /// The pages of runs of the log that such a scan would find.

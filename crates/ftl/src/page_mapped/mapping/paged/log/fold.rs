@@ -61,7 +61,7 @@ impl MappingLog {
     }
 
     /// The pages that overruled entries of these logical pages name; the newest entries are shown.
-    fn mentions<N: Nand>(
+    pub(super) fn mentions<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         keys: Range<u32>,
@@ -126,6 +126,7 @@ impl PagedMapping {
             let Some(word) = merging.take(io, runs, sort, &mut log.rule) else { continue };
             let index = key % self.entries_per_page;
             let older = get(&self.page, index);
+            if key == super::dbg_key() { std::eprintln!("DBG K folded {older} -> {word} fold {} loaded {}", log.rule.folds, self.loaded); }
             if older != word
                 && let Place::At(page) = place_of(older)
             {

@@ -36,6 +36,7 @@ use super::super::{Place, place_of};
 use super::PagedMapping;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::BlockUse;
+use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
 use crate::page_mapped::runs::{Buffer, Rule, RunHeader, RunMerge, SortedRuns, Tuning};
@@ -49,11 +50,11 @@ const FILTER_BITS: u32 = 10;
 
 /// An entry that gave way: the page that it named is stale, unless the block was written anew since.
 #[derive(Clone, Copy, Debug, Preserve)]
-struct Overruled {
-    key: u32,
-    page: Page,
+pub(crate) struct Overruled {
+    pub(crate) key: u32,
+    pub(crate) page: Page,
     /// The page was programmed then, or before.
-    until: u64,
+    pub(crate) until: u64,
 }
 
 /// The newest entry of a key counts, if its translation page was not folded since.
@@ -125,6 +126,8 @@ pub(super) struct MappingLog {
     due_at: u32,
     /// When the last spill gathered its entries, in program order.
     frozen: u64,
+    /// From where on a recovery has to scan once everything is reported that the last spill brought.
+    mark: Option<ScanFrom>,
     /// Entries that were not folded yet.
     waiting: u64,
     /// How many may be.
@@ -213,6 +216,7 @@ impl MappingLog {
             spill_at,
             due_at: spill_at,
             frozen: 0,
+            mark: None,
             waiting: 0,
             limit: shape.limit(),
             trimmed: Vec::new(),
@@ -230,6 +234,7 @@ impl MappingLog {
         overruled.sort_unstable_by_key(|overruled| (overruled.page, core::cmp::Reverse(overruled.until)));
         overruled.dedup_by_key(|overruled| overruled.page);
         for overruled in overruled.drain(..) {
+            if overruled.page.0 == dbg_page() { std::eprintln!("DBG overruled {:?} unreported {} seq {} use {:?}", overruled, is_unreported(io, &overruled), io.seq(), io.use_of(io.geometry().block_of(overruled.page))); }
             if is_unreported(io, &overruled) {
                 before.push(overruled.page);
             }
@@ -306,3 +311,7 @@ fn is_unreported<N: Nand>(io: &mut MetaIo<'_, N>, overruled: &Overruled) -> bool
         _ => false,
     }
 }
+
+pub(crate) fn dbg_page() -> u32 { std::env::var("DBG_PAGE").ok().and_then(|v| v.parse().ok()).unwrap_or(u32::MAX) }
+
+pub(crate) fn dbg_key() -> u32 { std::env::var("DBG_KEY").ok().and_then(|v| v.parse().ok()).unwrap_or(u32::MAX - 7) }

@@ -1,9 +1,10 @@
 //! The log at a mount: which runs count, and what of them.
 //!
 //! A merge or a fold counts as done if the last flush of Gecko covers it: its reports are on flash then. Of others the
-//! inputs count, and the entries that were folded wait again. That changes nothing of what the table says.
+//! inputs count, and the entries that were folded wait again. That changes nothing of what the table says. What they
+//! reported is reported again, so that a flush of the next session covers them as well.
 
-use super::{FILTER_BITS, MappingLog, Tally};
+use super::{FILTER_BITS, MappingLog, Overruled, Tally};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::runs::{Filter, Rule, RunPage, SortedRuns, read_page};
 use crate::page_mapped::validity::ValidityScan;
@@ -11,8 +12,14 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Nand, Page};
 
 impl MappingLog {
-    /// Takes the runs that are on flash for its own, where the last flush of Gecko covers everything up to `covered`.
-    pub(in super::super) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: &ValidityScan, covered: u64) {
+    /// Takes the runs that are on flash for its own, where the last flush of Gecko covers everything up to `covered`. The
+    /// entries that others overrule: perhaps they were reported.
+    pub(in super::super) fn restore<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        scan: &ValidityScan,
+        covered: u64,
+    ) -> Vec<Overruled> {
         let newest = self.sorted.restore(io, scan, |[_, completed]| completed <= covered);
         self.frozen = newest.map_or(0, |header| header.frozen);
         // Folds that followed a spill are covered if the spill is older than the flush.
@@ -20,6 +27,7 @@ impl MappingLog {
         let after = headers().filter(|header| header.frozen >= covered).map(|header| header.marks[0]).min();
         let folds = after.or_else(|| headers().map(|header| header.marks[0]).max()).unwrap_or(0);
         self.rule.folds = folds;
+        if super::dbg_page() != u32::MAX { for run in &self.sorted.runs { std::eprintln!("DBG run {:?} pages {:?}", run.header, run.directory.iter().map(|d| d.page).collect::<Vec<_>>()); } std::eprintln!("DBG folds {folds} frozen {}", self.frozen); }
         self.is_sure = false;
         self.tally = Tally::default();
         let SortedRuns { runs, page, kind, tuning, .. } = &mut self.sorted;
@@ -46,6 +54,7 @@ impl MappingLog {
         }
         self.waiting = waiting;
         self.sorted.lose(lost);
+        self.mentions(io, 0..u32::MAX, |_, _| {})
     }
 
     /// The pages of the runs that would be found in `scan`.

@@ -18,6 +18,9 @@ impl PagedMapping {
     ) -> Result<(), FtlError> {
         let dirty = self.cache.dirty_count();
         let Some(log) = &mut self.log else { return Ok(()) };
+        if let Some(mark) = log.mark.take() {
+            io.mark(mark);
+        }
         if dirty < log.due_at {
             return Ok(());
         }
@@ -77,6 +80,7 @@ impl PagedMapping {
         if dirty.is_empty() {
             return Ok(());
         }
+        for s in &dirty { if self.cache.key(*s) == super::dbg_key() { std::eprintln!("DBG K spilled {}", self.cache.value(*s)); } }
         dirty.sort_unstable_by_key(|slot| self.cache.key(*slot));
         log.buffer.clear();
         dirty.iter().for_each(|slot| log.buffer.push_word(self.cache.key(*slot), self.cache.value(*slot)));
@@ -86,12 +90,15 @@ impl PagedMapping {
         let marks = [log.rule.folds, 0];
         log.sorted.flush(io, &log.buffer, &mut log.rule, (frozen, marks))?;
         log.frozen = frozen;
+        if super::dbg_page() != u32::MAX { std::eprintln!("DBG spill frozen {frozen} folds {} entries {} now {}", log.rule.folds, dirty.len(), io.seq()); }
+        // What the table names is looked at when that record of it goes.
+        dirty.iter().for_each(|slot| self.cache.made_sure(*slot));
         for slot in &dirty {
             self.cache.clean(self.translation_page_of(self.cache.key(*slot)));
         }
         log.waiting += dirty.len() as u64;
         (log.tally.spills, log.tally.spilled) = (log.tally.spills + 1, log.tally.spilled + dirty.len() as u64);
-        io.mark(ScanFrom { after: frozen, ..mark });
+        log.mark = Some(ScanFrom { after: frozen, ..mark });
         io.synchronized(frozen + 1);
         log.has_trims = false;
         before.append(&mut log.trimmed);
