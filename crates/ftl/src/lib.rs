@@ -8,8 +8,6 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
-#[cfg(not(feature = "std"))]
-extern crate std;
 
 mod barriers;
 mod blocks;

@@ -128,7 +128,8 @@ pub(super) fn gecko_rec(
 ) -> GeckoRec {
     paged.take_checkpoints(ScanFrom::default());
     gecko.tell_of_leaving();
-    GeckoRec::new(geometry, gecko.buffer_entries(), barriers)
+    let scheme = GeckoRec::new(geometry, gecko.buffer_entries(), barriers);
+    if paged.has_log() { scheme.holding_replaced() } else { scheme }
 }
 
 /// A recovery is to find the reports that are not in a page validity log yet: these parts do their share from now on.

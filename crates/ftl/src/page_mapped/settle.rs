@@ -56,7 +56,6 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         if !is_there || self.durability.points_back() && self.validity.is_damaged() && self.is_mapped(nand, page, at) {
             return Ok(());
         }
-        if page.0 == crate::page_mapped::mapping::dbg_page() { std::eprintln!("DBG drop_user_page {page} seq {}", self.blocks.clock.seq()); }
         self.drop_count(page);
         let told = self.validity.invalidate(validity_io!(self, nand, at), page);
         self.give_back_if_dead(page);

@@ -13,7 +13,7 @@ mod trim_map;
 
 pub(crate) use any::AnyMapping;
 pub(crate) use mu::{MuMapping, PART_PAGES, TREE_UNREADABLE, bitmap_key, bitmap_needs, of_tree, parts_of_block};
-pub(crate) use paged::{Overruled, PagedMapping, dbg_page};
+pub(crate) use paged::{Overruled, PagedMapping};
 pub(crate) use ram_mapping::RamMapping;
 
 use super::meta_io::MetaIo;

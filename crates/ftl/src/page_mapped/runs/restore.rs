@@ -93,9 +93,10 @@ impl SortedRuns {
             let (header, pages) = if let Some(at) = older.iter().position(fits) {
                 older.remove(at)
             } else if let Some(pages) = complete.next() {
-                let Some(header) = self.header_of(io, &pages) else { continue };
-                if header.flushes.0 < header.flushes.1 && !self.last_marks(io, &pages).is_some_and(&is_committed) {
-                    continue;
+                let Some(mut header) = self.header_of(io, &pages) else { continue };
+                if header.flushes.0 < header.flushes.1 {
+                    let Some(last) = self.last_marks(io, &pages).filter(|marks| is_committed(*marks)) else { continue };
+                    header.marks[1] = last[1];
                 }
                 if expected.map_or(header.behind, |expected| header.flushes.1 != expected) {
                     older.push((header, pages));

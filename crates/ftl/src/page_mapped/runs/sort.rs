@@ -103,7 +103,9 @@ impl SortMerge {
     /// At the first key that is not below `key`.
     pub(crate) fn begin_at<N: Nand>(io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, key: u32) -> Self {
         debug_assert!(inputs.buffer.is_none() && inputs.layout.parts == 1, "there is no place for this key");
-        let place = |run: &Run| Place { next_page: run.place_for(key).unwrap_or(0), at: 0, end: 0, key: 0 };
+        // From the first key on no directory is needed, which a recovery may not have yet.
+        let first = |run: &Run| if key == 0 { 0 } else { run.place_for(key).unwrap_or(0) };
+        let place = |run: &Run| Place { next_page: first(run), at: 0, end: 0, key: 0 };
         let places = inputs.runs.iter().map(place).collect();
         let mut sort = Self { places, erased: (u32::MAX, 0), lost: false, pages_read: 0, first_blocks: None };
         sort.make_room(io, inputs);

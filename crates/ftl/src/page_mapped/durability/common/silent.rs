@@ -85,9 +85,9 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         overruled: impl Fn(&PagedMapping, LogicalPage) -> bool,
     ) -> Vec<Page> {
         let mut named = Vec::new();
-        let Some(oldest) = silent.iter().map(|silent| silent.after).min() else { return named };
+        let Some(oldest) = silent.iter().map(|silent| silent.after).min() else { return Vec::new() };
         if !self.keeps(Barrier::SilentLookedUp) {
-            return named;
+            return Vec::new();
         }
         for (part, version, synchronized) in versions.filter(|(.., synchronized)| *synchronized > oldest) {
             let Some(bytes) = self.read_translation_page(part, version) else { continue };
@@ -99,13 +99,18 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
                     && after(page)
                     && !overruled(paged, key)
                 {
-                    named.push(page);
+                    named.push((key, page));
                 }
             }
         }
         let mut pages: Vec<Page> = silent.iter().map(|silent| silent.page).collect();
         pages.sort_unstable();
-        named.extend(self.read_mapping(|paged, io| paged.named_in_log(io, oldest, &pages)));
+        let in_log = self.read_mapping(|paged, io| {
+            named.retain(|(key, page)| paged.is_not_overruled(io, *key, *page));
+            paged.named_in_log(io, &pages)
+        });
+        named.extend(in_log.into_iter().filter(|(key, _)| !overruled(&self.ftl.mapping, *key)));
+        let mut named: Vec<Page> = named.into_iter().map(|(_, page)| page).collect();
         named.sort_unstable();
         named
     }

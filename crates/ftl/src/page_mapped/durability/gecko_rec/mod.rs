@@ -49,6 +49,8 @@ pub(crate) struct GeckoRec {
     /// Since the last flush.
     synchronizations: u32,
     synchronizations_max: u32,
+    /// Blocks of metadata wait for a flush after everything is reported that replaced their pages.
+    holds_replaced: bool,
     marks: u32,
     barriers: Barriers,
 }
@@ -64,9 +66,15 @@ impl GeckoRec {
             reporting: None,
             synchronizations: 0,
             synchronizations_max,
+            holds_replaced: false,
             marks: 0,
             barriers,
         }
+    }
+
+    /// As it is, with a mapping log: a recovery reads its replaced runs.
+    pub(crate) fn holding_replaced(self) -> Self {
+        Self { holds_replaced: true, ..self }
     }
 
     /// A recovery begins to write. It scanned from there on, and the last flush had frozen that. Its flushes are to say
@@ -152,7 +160,10 @@ impl GeckoRec {
             return;
         }
         (self.synchronizations, self.marks) = (0, 0);
-        let (heard_of, rest) = core::mem::take(&mut self.held).into_iter().partition(|(_, heard_of)| *heard_of);
+        let waits =
+            |block| self.holds_replaced && self.reporting.is_some() && blocks.is_metadata(blocks.stream_of(block));
+        let goes = |(block, heard_of): &(Block, bool)| *heard_of && !waits(*block);
+        let (heard_of, rest) = core::mem::take(&mut self.held).into_iter().partition(goes);
         self.held = rest;
         let heard_of: Vec<(Block, bool)> = heard_of;
         for (block, _) in heard_of {

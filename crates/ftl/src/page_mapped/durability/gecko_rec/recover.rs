@@ -62,7 +62,6 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     let told_until = scan.programmed_last();
     let (frozen, scan_from) = g.restore_runs(&mut drive, &scan);
 
-    if crate::page_mapped::mapping::dbg_page() != u32::MAX { std::eprintln!("DBG recover frozen {frozen} scan_from {scan_from:?} seq_max {}", g.bid.seq_max); }
     drive.begin("2 global mapping directory");
     let translation = g.scan_translation(&mut drive, frozen);
     drive.enter_translation_pages(&translation);

@@ -43,7 +43,7 @@ use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
 use dirty_queue::DirtyQueue;
-pub(crate) use log::{Overruled, dbg_key, dbg_page};
+pub(crate) use log::Overruled;
 use log::{InLog, LogShape, MappingLog};
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};

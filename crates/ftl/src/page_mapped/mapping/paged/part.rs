@@ -143,8 +143,6 @@ impl Mapping for PagedMapping {
     /// The host has written `key` to `to`. The place before, where that is known.
     #[inline]
     fn written(&mut self, key: LogicalPage, to: Page) -> Before {
-        if key.0 == super::dbg_key() { std::eprintln!("DBG K written {key} to {to:?}"); }
-        if to.0 == super::dbg_page() { std::eprintln!("DBG written {key} to {to}"); }
         if let Some(slot) = self.cache.find(key.0) {
             let before = self.place(self.cache.value(slot));
             // What a run or a translation page names is reported when that record of it goes.
@@ -162,8 +160,6 @@ impl Mapping for PagedMapping {
     #[inline]
     fn moved(&mut self, key: LogicalPage, place: Place) {
         let entry = entry_of(place);
-        if key.0 == super::dbg_key() { std::eprintln!("DBG K moved {key} to {place:?}"); }
-        if entry == super::dbg_page() { std::eprintln!("DBG moved {key} to {place:?}"); }
         let slot = self.cache.find(key.0).unwrap_or_else(|| {
             // Not cached: the before-image dies with the victim, there is nothing to identify.
             let slot = self.cache.insert(key.0, entry);
@@ -179,7 +175,6 @@ impl Mapping for PagedMapping {
     /// the page once its block holds something else.
     #[inline]
     fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
-        if key.0 == super::dbg_key() { std::eprintln!("DBG K judge {page:?} cache {:?} log {:?}", self.cache.find(key.0).map(|s| self.cache.value(s)), self.log.as_ref().and_then(|l| l.judged(key.0))); }
         match self.cache.find(key.0) {
             None => match self.log.as_ref().and_then(|log| log.judged(key.0)) {
                 Some(entry) if entry != page.0 => Judgement::Stale,

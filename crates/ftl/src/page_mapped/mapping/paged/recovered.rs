@@ -12,7 +12,7 @@
 //! the logical page alone. If the physical page was erased and written again with the same logical page, its newest
 //! content would be reported as stale.
 
-use super::{Overruled, PagedMapping, Slot, get, put};
+use super::{InLog, Overruled, PagedMapping, Slot, get, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;
@@ -70,7 +70,6 @@ impl PagedMapping {
     /// # Errors
     /// There are more: the drive was written with a larger cache.
     pub(crate) fn enter_found(&mut self, key: LogicalPage, page: Page) -> Result<(), FtlError> {
-        if key.0 == super::dbg_key() { std::eprintln!("DBG K enter_found {page:?}"); }
         if self.cache.has_no_room() {
             return Err(FtlError::Unsupported(
                 "this cache cannot hold the mapping entries that a power cut left behind: open the drive with the cache it \
@@ -271,9 +270,17 @@ impl PagedMapping {
         Some(self.page.clone())
     }
 
-    /// Of these pages, in order, those that runs name which were spilled after a moment.
-    pub(crate) fn named_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, since: u64, pages: &[Page]) -> Vec<Page> {
-        self.log.as_mut().map_or(Vec::new(), |log| log.named_since(io, since, pages))
+    /// Whether no run has another page of a logical page than its translation page.
+    pub(crate) fn is_not_overruled<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, page: Page) -> bool {
+        match self.log.as_mut().map(|log| log.look_up(io, key.0)) {
+            Some(InLog::Entry(entry)) => entry == page.0,
+            _ => true,
+        }
+    }
+
+    /// Of these pages, in order, those that the newest entries in runs name, with the logical pages.
+    pub(crate) fn named_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Vec<(LogicalPage, Page)> {
+        self.log.as_mut().map_or(Vec::new(), |log| log.named_among(io, pages))
     }
 
     /// The entries in which two versions of a translation page differ: the logical page, and where the older one says

@@ -112,7 +112,6 @@ impl LogarithmicGecko {
         io.barrier(Barrier::ReportsAfterReplacements);
         let (frozen, ScanFrom { after, oldest_open }) = io.flush_marks();
         self.sorted.flush(io, &self.buffer, &mut Combined, (frozen, [after, oldest_open]))?;
-        if crate::page_mapped::mapping::dbg_page() != u32::MAX { std::eprintln!("DBG gecko flush frozen {frozen} after {after} now {}", io.seq()); }
         self.buffer.clear();
         io.flushed();
         self.sorted.flushed(io, &mut Combined)?;

@@ -20,15 +20,15 @@ impl Rule for Looked<'_> {
     }
 }
 
-/// As [`Newest`], and the entries stay.
-struct Mentions<'a> {
-    newest: &'a Newest,
-    overruled: Vec<Overruled>,
+/// As [`Newest`], where given, and the entries stay.
+pub(super) struct Mentions<'a> {
+    pub(super) newest: Option<&'a Newest>,
+    pub(super) overruled: Vec<Overruled>,
 }
 
 impl Rule for Mentions<'_> {
     fn counts(&self, key: u32, run: &RunHeader) -> bool {
-        self.newest.counts(key, run)
+        self.newest.is_none_or(|newest| newest.counts(key, run))
     }
 
     fn overruled(&mut self, key: u32, word: u32, newer: u32, run: &RunHeader) {
@@ -61,14 +61,14 @@ impl MappingLog {
     }
 
     /// The pages that overruled entries of these logical pages name; the newest entries are shown.
-    pub(super) fn mentions<N: Nand>(
+    fn mentions<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         keys: Range<u32>,
         mut entry: impl FnMut(u32, u32),
     ) -> Vec<Overruled> {
         let SortedRuns { merging, runs, .. } = &mut self.sorted;
-        let mut rule = Mentions { newest: &self.rule, overruled: Vec::new() };
+        let mut rule = Mentions { newest: Some(&self.rule), overruled: Vec::new() };
         let mut sort = merging.begin_at(io, runs, keys.start);
         while sort.key() < keys.end {
             let key = sort.key();
@@ -126,7 +126,6 @@ impl PagedMapping {
             let Some(word) = merging.take(io, runs, sort, &mut log.rule) else { continue };
             let index = key % self.entries_per_page;
             let older = get(&self.page, index);
-            if key == super::dbg_key() { std::eprintln!("DBG K folded {older} -> {word} fold {} loaded {}", log.rule.folds, self.loaded); }
             if older != word
                 && let Place::At(page) = place_of(older)
             {

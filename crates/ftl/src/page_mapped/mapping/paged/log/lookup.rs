@@ -36,7 +36,6 @@ impl MappingLog {
             }
             let view = RunPage::new(tuning.layout, page);
             let at = view.lower_bound(key);
-            if key == super::dbg_key() { std::eprintln!("DBG K look run {:?} found {}", run.header.flushes, at < view.entries() && view.key(at) == key); }
             if at < view.entries() && view.key(at) == key {
                 return InLog::Entry(view.word(at, 0));
             }

@@ -43,7 +43,7 @@ use crate::page_mapped::runs::{Buffer, Rule, RunHeader, RunMerge, SortedRuns, Tu
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Geometry, Kind, Nand, Page, SpareRead};
+use phelsuma_nand::{CLOCK_MAX, Geometry, Kind, Nand, Page, SpareRead};
 
 /// Bits of a run's filter for each entry: two of a hundred looks for a key that is not there find it.
 const FILTER_BITS: u32 = 10;
@@ -109,7 +109,28 @@ impl Rule for Newest {
     }
 
     fn sealed(&self, header: &mut RunHeader, seq: u64) {
-        header.marks[1] = seq;
+        header.marks[1] = Sealed { at: seq, folds: self.folds - header.marks[0] }.encode();
+    }
+}
+
+/// When a page of a run was programmed, which is its second mark.
+#[derive(Clone, Copy, Debug)]
+struct Sealed {
+    /// In program order.
+    at: u64,
+    /// Folds since the run was begun: what these folded may be left out.
+    folds: u64,
+}
+
+impl Sealed {
+    /// Moments have 48 bits.
+    fn encode(self) -> u64 {
+        debug_assert!(self.folds < 1 << 16 && self.at <= CLOCK_MAX, "a merge of a run took 65,536 folds");
+        self.at | self.folds.min(u64::from(u16::MAX)) << 48
+    }
+
+    fn decode(mark: u64) -> Self {
+        Self { at: mark & CLOCK_MAX, folds: mark >> 48 }
     }
 }
 
@@ -234,7 +255,6 @@ impl MappingLog {
         overruled.sort_unstable_by_key(|overruled| (overruled.page, core::cmp::Reverse(overruled.until)));
         overruled.dedup_by_key(|overruled| overruled.page);
         for overruled in overruled.drain(..) {
-            if overruled.page.0 == dbg_page() { std::eprintln!("DBG overruled {:?} unreported {} seq {} use {:?}", overruled, is_unreported(io, &overruled), io.seq(), io.use_of(io.geometry().block_of(overruled.page))); }
             if is_unreported(io, &overruled) {
                 before.push(overruled.page);
             }
@@ -311,7 +331,3 @@ fn is_unreported<N: Nand>(io: &mut MetaIo<'_, N>, overruled: &Overruled) -> bool
         _ => false,
     }
 }
-
-pub(crate) fn dbg_page() -> u32 { std::env::var("DBG_PAGE").ok().and_then(|v| v.parse().ok()).unwrap_or(u32::MAX) }
-
-pub(crate) fn dbg_key() -> u32 { std::env::var("DBG_KEY").ok().and_then(|v| v.parse().ok()).unwrap_or(u32::MAX - 7) }

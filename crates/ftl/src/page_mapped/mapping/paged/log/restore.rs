@@ -1,39 +1,43 @@
 //! The log at a mount: which runs count, and what of them.
 //!
-//! A merge or a fold counts as done if the last flush of Gecko covers it: its reports are on flash then. Of others the
-//! inputs count, and the entries that were folded wait again. That changes nothing of what the table says. What they
-//! reported is reported again, so that a flush of the next session covers them as well.
+//! The newest runs count, and all folds that they show. A merge, or a fold, may have reported pages to Gecko's buffer,
+//! which is lost with the power. So all is reported again that was overruled in the runs which the last flush of Gecko
+//! covers. The runs that it does not cover were merged from those, which are still there: their blocks are held until
+//! the next flush.
 
-use super::{FILTER_BITS, MappingLog, Overruled, Tally};
+use super::fold::Mentions;
+use super::{FILTER_BITS, MappingLog, Overruled, Sealed, Tally};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{Filter, Rule, RunPage, SortedRuns, read_page};
+use crate::page_mapped::runs::{DirectoryEntry, Filter, Rule, Run, RunHeader, RunPage, SortedRuns, read_page};
 use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
-use phelsuma_nand::{Nand, Page};
+use phelsuma_nand::{LogicalPage, Nand, Page};
+
+/// Whether a merge whose last page has these marks is covered by a flush of Gecko that covers everything up to `covered`.
+fn is_covered(covered: u64) -> impl Fn([u64; 2]) -> bool {
+    move |[_, sealed]| Sealed::decode(sealed).at <= covered
+}
 
 impl MappingLog {
     /// Takes the runs that are on flash for its own, where the last flush of Gecko covers everything up to `covered`. The
-    /// entries that others overrule: perhaps they were reported.
+    /// entries that others overruled by then, or have overruled since: perhaps their pages are unreported.
     pub(in super::super) fn restore<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
         covered: u64,
     ) -> Vec<Overruled> {
-        let newest = self.sorted.restore(io, scan, |[_, completed]| completed <= covered);
+        let overruled = self.overruled_since(io, scan.clone(), covered);
+        let newest = self.sorted.restore(io, scan, |_| true);
         self.frozen = newest.map_or(0, |header| header.frozen);
-        // Folds that followed a spill are covered if the spill is older than the flush.
-        let headers = || self.sorted.runs.iter().map(|run| run.header);
-        let after = headers().filter(|header| header.frozen >= covered).map(|header| header.marks[0]).min();
-        let folds = after.or_else(|| headers().map(|header| header.marks[0]).max()).unwrap_or(0);
-        self.rule.folds = folds;
-        if super::dbg_page() != u32::MAX { for run in &self.sorted.runs { std::eprintln!("DBG run {:?} pages {:?}", run.header, run.directory.iter().map(|d| d.page).collect::<Vec<_>>()); } std::eprintln!("DBG folds {folds} frozen {}", self.frozen); }
+        // Folds since the last spill are done again, but for those by which a merge has left out entries.
+        let folds = |run: &Run| run.header.marks[0] + Sealed::decode(run.header.marks[1]).folds;
+        self.rule.folds = self.sorted.runs.iter().map(folds).max().unwrap_or(0);
         self.is_sure = false;
         self.tally = Tally::default();
         let SortedRuns { runs, page, kind, tuning, .. } = &mut self.sorted;
         let (mut waiting, mut lost) = (0, false);
         for run in runs {
-            run.header.marks[0] = run.header.marks[0].min(folds);
             let entries = run.directory.len() * tuning.layout.entries();
             let mut filter = Filter::new(entries, FILTER_BITS);
             let mut first = 0;
@@ -41,9 +45,8 @@ impl MappingLog {
                 let is_read = read_page(io, *kind, run, place, page);
                 lost |= !is_read;
                 let view = RunPage::new(tuning.layout, page);
-                if view.entries() > 0 {
-                    first = view.key(0);
-                }
+                // A page that cannot be read is looked into where it may have a key.
+                first = if is_read { view.first_block() } else { first };
                 run.directory[place].first_block = first;
                 for at in 0..view.entries() {
                     filter.insert(view.key(at));
@@ -54,7 +57,28 @@ impl MappingLog {
         }
         self.waiting = waiting;
         self.sorted.lose(lost);
-        self.mentions(io, 0..u32::MAX, |_, _| {})
+        overruled
+    }
+
+    /// The entries that others overrule in the runs before the merges that no flush of Gecko covers.
+    fn overruled_since<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan, covered: u64) -> Vec<Overruled> {
+        let (found, are_whole) = self.sorted.choose(io, scan, is_covered(covered));
+        self.sorted.lose(!are_whole);
+        let entry = |page: &Page| DirectoryEntry { first_block: 0, page: *page };
+        let run = |(header, pages): (RunHeader, Vec<Page>)| Run {
+            header,
+            directory: pages.iter().map(entry).collect(),
+            filter: None,
+        };
+        let runs: Vec<Run> = found.into_iter().map(run).collect();
+        let mut mentions = Mentions { newest: None, overruled: Vec::new() };
+        let merging = &mut self.sorted.merging;
+        let mut sort = merging.begin_at(io, &runs, 0);
+        while sort.key() != u32::MAX {
+            merging.take(io, &runs, &mut sort, &mut mentions);
+        }
+        self.sorted.lose(sort.lost);
+        mentions.overruled
     }
 
     /// The pages of the runs that would be found in `scan`.
@@ -64,7 +88,7 @@ impl MappingLog {
         scan: ValidityScan,
         covered: u64,
     ) -> Vec<Page> {
-        let found = self.sorted.choose(io, scan, |[_, completed]| completed <= covered);
+        let found = self.sorted.choose(io, scan, is_covered(covered));
         found.0.into_iter().flat_map(|(_, pages)| pages).collect()
     }
 
@@ -81,25 +105,18 @@ impl MappingLog {
         self.sorted.damaged
     }
 
-    /// Of these pages, in order, those that entries name which were spilled after a moment.
-    pub(in super::super) fn named_since<N: Nand>(
+    /// Of these pages, in order, those that the newest entries of runs name, with the logical pages.
+    pub(in super::super) fn named_among<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
-        since: u64,
         pages: &[Page],
-    ) -> Vec<Page> {
-        let SortedRuns { runs, page, kind, tuning, .. } = &mut self.sorted;
+    ) -> Vec<(LogicalPage, Page)> {
         let mut named = Vec::new();
-        for run in runs.iter().filter(|run| run.header.frozen > since) {
-            for place in 0..run.directory.len() {
-                if !read_page(io, *kind, run, place, page) {
-                    continue;
-                }
-                let view = RunPage::new(tuning.layout, page);
-                let places = (0..view.entries()).map(|at| Page(view.word(at, 0)));
-                named.extend(places.filter(|place| pages.binary_search(place).is_ok()));
+        self.entries(io, 0..u32::MAX, |key, word| {
+            if pages.binary_search(&Page(word)).is_ok() {
+                named.push((LogicalPage(key), Page(word)));
             }
-        }
+        });
         named
     }
 }

@@ -80,7 +80,6 @@ impl PagedMapping {
         if dirty.is_empty() {
             return Ok(());
         }
-        for s in &dirty { if self.cache.key(*s) == super::dbg_key() { std::eprintln!("DBG K spilled {}", self.cache.value(*s)); } }
         dirty.sort_unstable_by_key(|slot| self.cache.key(*slot));
         log.buffer.clear();
         dirty.iter().for_each(|slot| log.buffer.push_word(self.cache.key(*slot), self.cache.value(*slot)));
@@ -90,7 +89,6 @@ impl PagedMapping {
         let marks = [log.rule.folds, 0];
         log.sorted.flush(io, &log.buffer, &mut log.rule, (frozen, marks))?;
         log.frozen = frozen;
-        if super::dbg_page() != u32::MAX { std::eprintln!("DBG spill frozen {frozen} folds {} entries {} now {}", log.rule.folds, dirty.len(), io.seq()); }
         // What the table names is looked at when that record of it goes.
         dirty.iter().for_each(|slot| self.cache.made_sure(*slot));
         for slot in &dirty {
