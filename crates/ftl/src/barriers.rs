@@ -222,6 +222,26 @@ barriers! {
     /// Suspect metadata pages that read well are not read again.
     MetadataReadOnce,
 
+    // What a mapping log stands on.
+    /// A page of a victim is stale where an entry in a run names another page of its logical page.
+    RunsJudge,
+    /// What an entry named that gives way to another is reported.
+    OverruledReported,
+    /// An entry of a run counts until its translation page is folded, and not longer.
+    FoldedGivesWay,
+    /// A page that only the cache named is reported when its trim is on flash.
+    TrimmedAfterSpill,
+    /// A recovery scans from the last spill on only if everything was reported that the spill brought.
+    MarkAfterReports,
+    /// A recovery reports again what merges and folds have reported that no flush of Gecko covers.
+    UncoveredReportedAgain,
+    /// Blocks of replaced runs are held until a flush after everything was reported that replaced them.
+    ReplacedRunsHeld,
+    /// What a merge has left out as folded stays folded after a recovery.
+    LeftOutStaysFolded,
+    /// User pages that were programmed before the last spill are known by the runs, whatever their translation page says.
+    SpilledIsKnown,
+
     // What recoveries that synchronize, and page validity logs, stand on.
     /// A translation page says from where on a recovery must scan for all entries that are dirty, its own included.
     DirtyInMark,

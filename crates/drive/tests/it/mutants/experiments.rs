@@ -104,6 +104,8 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         faults: &["metadata-decays"],
         failing: 0,
     };
+    let logged = Drive { ftl: "geckoftl", set: &[("mapping.log", "100")], full: 40, ..LARGER };
+    let log = |workload, points| Trap::Sweep { drive: logged, workload, writes: 500, points, faults: &[], failing: 0 };
     vec![
         (B::BlankKept, without_trims),
         (B::SilentLookedUp, decaying("ib-ftl", 1)),
@@ -185,6 +187,20 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::MetadataReadOnce, soak("geckoftl")),
         (B::MetadataReadOnce, soak("lazyftl")),
         (B::MetadataReadOnce, soak("ib-ftl")),
+        (B::RunsJudge, log(Workload::Mixed, 20)),
+        (B::OverruledReported, log(Workload::Mixed, 20)),
+        (B::FoldedGivesWay, log(Workload::Mixed, 20)),
+        (B::TrimmedAfterSpill, log(Workload::Trims, 200)),
+        (B::MarkAfterReports, log(Workload::Mixed, 200)),
+        (B::UncoveredReportedAgain, log(Workload::Mixed, 100)),
+        (B::ReplacedRunsHeld, log(Workload::Hot, 300)),
+        (B::LeftOutStaysFolded, log(Workload::Hot, 300)),
+        (B::SpilledIsKnown, log(Workload::Trims, 100)),
+        (B::EntriesAfterPages, log(Workload::Mixed, 200)),
+        (B::TrimsAtFlush, log(Workload::Trims, 100)),
+        (B::TrimsBeforeReuse, log(Workload::Trims, 100)),
+        (B::SuspectsCopied, log(Workload::Mixed, 100)),
+        (B::FallbacksHeld, log(Workload::Mixed, 200)),
         (B::DirtyInMark, soak("lazyftl")),
         (B::PagesPointBack, soak("ib-ftl")),
         (B::TrimsPointBack, soak("ib-ftl")),

@@ -160,8 +160,8 @@ impl GeckoRec {
             return;
         }
         (self.synchronizations, self.marks) = (0, 0);
-        let waits =
-            |block| self.holds_replaced && self.reporting.is_some() && blocks.is_metadata(blocks.stream_of(block));
+        let holds = self.holds_replaced && self.barriers.keeps(Barrier::ReplacedRunsHeld);
+        let waits = |block| holds && self.reporting.is_some() && blocks.is_metadata(blocks.stream_of(block));
         let goes = |(block, heard_of): &(Block, bool)| *heard_of && !waits(*block);
         let (heard_of, rest) = core::mem::take(&mut self.held).into_iter().partition(goes);
         self.held = rest;

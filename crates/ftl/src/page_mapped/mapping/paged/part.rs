@@ -177,7 +177,7 @@ impl Mapping for PagedMapping {
     fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement {
         match self.cache.find(key.0) {
             None => match self.log.as_ref().and_then(|log| log.judged(key.0)) {
-                Some(entry) if entry != page.0 => Judgement::Stale,
+                Some(entry) if entry != page.0 && self.barriers.keeps(Barrier::RunsJudge) => Judgement::Stale,
                 _ => Judgement::Live,
             },
             Some(slot) if self.cache.value(slot) == page.0 => Judgement::Live,

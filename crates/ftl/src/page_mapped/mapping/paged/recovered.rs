@@ -246,7 +246,8 @@ impl PagedMapping {
     /// User pages of a translation page's range that were programmed until then are in the table, or overruled there,
     /// where the translation page was synchronized at `synchronized`.
     pub(crate) fn known_until(&self, synchronized: u64) -> u64 {
-        self.log.as_ref().map_or(synchronized, |log| log.frozen())
+        let log = self.log.as_ref().filter(|_| self.barriers.keeps(Barrier::SpilledIsKnown));
+        log.map_or(synchronized, |log| log.frozen())
     }
 
     /// Whether entries wait in a log.

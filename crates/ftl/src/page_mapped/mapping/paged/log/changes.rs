@@ -2,6 +2,7 @@
 
 use super::super::{LOST, MISLAID, PagedMapping, TRIMMED, get};
 use crate::FtlError;
+use crate::barriers::Barrier;
 use crate::page_mapped::mapping::{Place, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
@@ -32,7 +33,8 @@ impl PagedMapping {
                 && let Place::At(page) = place_of(self.cache.value(slot))
                 && let Some(log) = &mut self.log
             {
-                log.trimmed.push(page);
+                let waits = io.keeps(Barrier::TrimmedAfterSpill);
+                if waits { &mut log.trimmed } else { &mut *before }.push(page);
             }
             self.change(io, key, TRIMMED, before)?;
             if let Some(log) = &mut self.log {

@@ -67,6 +67,7 @@ struct Newest {
     overruled: Vec<Overruled>,
     /// Entries that gave way.
     gone: u64,
+    barriers: Barriers,
 }
 
 impl Newest {
@@ -87,6 +88,7 @@ impl Rule for Newest {
     #[inline]
     fn counts(&self, key: u32, run: &RunHeader) -> bool {
         self.folded_last(key / self.entries_per_page).is_none_or(|last| last < run.marks[0])
+            || !self.barriers.keeps(Barrier::FoldedGivesWay)
     }
 
     #[inline]
@@ -233,6 +235,7 @@ impl MappingLog {
                 entries_per_page: shape.entries_per_page,
                 overruled: Vec::new(),
                 gone: 0,
+                barriers,
             },
             spill_at,
             due_at: spill_at,
@@ -255,7 +258,7 @@ impl MappingLog {
         overruled.sort_unstable_by_key(|overruled| (overruled.page, core::cmp::Reverse(overruled.until)));
         overruled.dedup_by_key(|overruled| overruled.page);
         for overruled in overruled.drain(..) {
-            if is_unreported(io, &overruled) {
+            if io.keeps(Barrier::OverruledReported) && is_unreported(io, &overruled) {
                 before.push(overruled.page);
             }
         }

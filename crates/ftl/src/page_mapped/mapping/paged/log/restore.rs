@@ -7,6 +7,7 @@
 
 use super::fold::Mentions;
 use super::{FILTER_BITS, MappingLog, Overruled, Sealed, Tally};
+use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::runs::{DirectoryEntry, Filter, Rule, Run, RunHeader, RunPage, SortedRuns, read_page};
 use crate::page_mapped::validity::ValidityScan;
@@ -31,7 +32,8 @@ impl MappingLog {
         let newest = self.sorted.restore(io, scan, |_| true);
         self.frozen = newest.map_or(0, |header| header.frozen);
         // Folds since the last spill are done again, but for those by which a merge has left out entries.
-        let folds = |run: &Run| run.header.marks[0] + Sealed::decode(run.header.marks[1]).folds;
+        let stays = u64::from(self.rule.barriers.keeps(Barrier::LeftOutStaysFolded));
+        let folds = |run: &Run| run.header.marks[0] + stays * Sealed::decode(run.header.marks[1]).folds;
         self.rule.folds = self.sorted.runs.iter().map(folds).max().unwrap_or(0);
         self.is_sure = false;
         self.tally = Tally::default();
@@ -62,6 +64,9 @@ impl MappingLog {
 
     /// The entries that others overrule in the runs before the merges that no flush of Gecko covers.
     fn overruled_since<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan, covered: u64) -> Vec<Overruled> {
+        if !self.rule.barriers.keeps(Barrier::UncoveredReportedAgain) {
+            return Vec::new();
+        }
         let (found, are_whole) = self.sorted.choose(io, scan, is_covered(covered));
         self.sorted.lose(!are_whole);
         let entry = |page: &Page| DirectoryEntry { first_block: 0, page: *page };

@@ -60,10 +60,10 @@ impl PagedMapping {
         if from >= self.table.parts() {
             return Ok(None);
         }
-        if from == 0 {
-            self.spill(io, before)?;
-        }
+        self.spill(io, before)?;
         let Some(mut log) = self.log.take() else { return Ok(None) };
+        // Gecko may have been flushed since the last spill: the fold is to look younger. Nothing waits in the cache.
+        log.frozen = io.seq();
         let folded = self.fold_next(io, &mut log, &mut None);
         log.report(io, before);
         self.log = Some(log);
@@ -96,7 +96,12 @@ impl PagedMapping {
         }
         log.waiting += dirty.len() as u64;
         (log.tally.spills, log.tally.spilled) = (log.tally.spills + 1, log.tally.spilled + dirty.len() as u64);
-        log.mark = Some(ScanFrom { after: frozen, ..mark });
+        let mark = ScanFrom { after: frozen, ..mark };
+        if io.keeps(Barrier::MarkAfterReports) {
+            log.mark = Some(mark);
+        } else {
+            io.mark(mark);
+        }
         io.synchronized(frozen + 1);
         log.has_trims = false;
         before.append(&mut log.trimmed);
