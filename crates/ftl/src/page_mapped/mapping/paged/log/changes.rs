@@ -1,6 +1,7 @@
 //! Changes of many entries at a time: trims, and entries that a recovery makes anew. They go through the cache.
 
 use super::super::{LOST, MISLAID, PagedMapping, TRIMMED, get};
+use super::Overruled;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::mapping::{Place, place_of};
@@ -33,8 +34,11 @@ impl PagedMapping {
                 && let Place::At(page) = place_of(self.cache.value(slot))
                 && let Some(log) = &mut self.log
             {
-                let waits = io.keeps(Barrier::TrimmedAfterSpill);
-                if waits { &mut log.trimmed } else { &mut *before }.push(page);
+                if io.keeps(Barrier::TrimmedAfterSpill) {
+                    log.trimmed.push(Overruled { key, page, until: u64::MAX });
+                } else {
+                    before.push(page);
+                }
             }
             self.change(io, key, TRIMMED, before)?;
             if let Some(log) = &mut self.log {

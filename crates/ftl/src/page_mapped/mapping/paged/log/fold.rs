@@ -185,7 +185,9 @@ impl PagedMapping {
     /// The stale pages that entries on flash still name, and that are reported later.
     pub(in super::super) fn named_and_stale<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
         let Some(mut log) = self.log.take() else { return Vec::new() };
-        let mut stale: Vec<Page> = log.trimmed.clone();
+        let mut trimmed = log.trimmed.clone();
+        trimmed.retain(|overruled| super::is_unreported(io, overruled));
+        let mut stale: Vec<Page> = trimmed.into_iter().map(|overruled| overruled.page).collect();
         for part in 0..self.table.parts() {
             self.load(io, part);
             let until = self.loaded.saturating_sub(1);

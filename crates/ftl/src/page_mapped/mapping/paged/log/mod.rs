@@ -156,7 +156,7 @@ pub(super) struct MappingLog {
     /// How many may be.
     limit: u64,
     /// Pages that trims have made stale which are in the cache alone: they are reported when the trims are on flash.
-    trimmed: Vec<Page>,
+    trimmed: Vec<Overruled>,
     /// Whether trims are in the cache alone.
     has_trims: bool,
     /// What the runs say of a victim's logical pages.
@@ -297,7 +297,7 @@ impl MappingLog {
         let merges: u64 = under_way.iter().map(RunMerge::bytes).sum();
         ledger.structure("mapping.log_merge_buffers", sorted.merging.bytes() + 2 * page_bytes + merges);
         ledger.index("index.log_directories_room", (room - entries) as u64 * 8 + sorted.runs.len() as u64 * 72);
-        let lists = self.trimmed.capacity() * 4
+        let lists = self.trimmed.capacity() * size_of::<Overruled>()
             + self.judged.capacity() * 8
             + self.rule.overruled.capacity() * size_of::<Overruled>();
         ledger.index("buffer.log_lists", page_bytes + lists as u64);

@@ -1,7 +1,7 @@
 //! Spills: the dirty entries of the cache become a run.
 
 use super::super::PagedMapping;
-use super::MappingLog;
+use super::{MappingLog, Overruled};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;
@@ -104,7 +104,8 @@ impl PagedMapping {
         }
         io.synchronized(frozen + 1);
         log.has_trims = false;
-        before.append(&mut log.trimmed);
+        let until = |overruled| Overruled { until: frozen, ..overruled };
+        log.rule.overruled.extend(log.trimmed.drain(..).map(until));
         let merged = log.sorted.flushed(io, &mut log.rule);
         log.note_merge(io, frozen + 1);
         merged?;
