@@ -18,6 +18,7 @@ mod gecko_rec;
 mod integrity;
 mod journal;
 mod log_block;
+mod mapping_log;
 #[cfg(phelsuma_mutants)]
 mod mutants;
 mod policies;

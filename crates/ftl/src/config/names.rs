@@ -24,6 +24,11 @@ impl PageParts {
         format!("{mapping} {validity}{recovery}")
     }
 
+    /// Whether dirty entries of its mapping wait in a log.
+    pub(crate) fn keeps_log(&self) -> bool {
+        matches!(self.mapping, MappingPart::Paged { log: 1.., .. })
+    }
+
     /// What becomes of metadata and how a power cut is survived, as in results.
     pub fn names_of_metadata_and_power(&self) -> [&'static str; 2] {
         [self.metadata.word(), self.power.word()]

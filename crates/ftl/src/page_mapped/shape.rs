@@ -188,6 +188,8 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
         ValidityPart::Gecko { .. } => live,
         _ => 0,
     };
+    // The runs of a mapping log are read before and after the merges that are in doubt, and for the pages in doubt.
+    let more = more + if config.composition.keeps_log() { 3 * live } else { 0 };
     Ok(RecoveryBound {
         reads: 2 * blocks + 6 * live + more,
         spare_reads: 3 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages),
