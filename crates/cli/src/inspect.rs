@@ -48,6 +48,7 @@ fn name_of(kind: Option<Kind>) -> &'static str {
         Some(Kind::Map) => "map",
         Some(Kind::Summary) => "summary",
         Some(Kind::Tree) => "tree",
+        Some(Kind::BlockLog) => "block-log",
     }
 }
 

@@ -27,6 +27,9 @@ pub enum Kind {
     Summary = 9,
     /// A page of a µ-Tree: a path from a leaf upwards; the key is the lowest in the leaf.
     Tree = 10,
+    /// A page of a block log: which blocks may be opened, and what a part of them holds; the key is its number in the
+    /// chain of pages that its version names.
+    BlockLog = 11,
 }
 
 impl Kind {
@@ -42,6 +45,7 @@ impl Kind {
         Self::Map,
         Self::Summary,
         Self::Tree,
+        Self::BlockLog,
     ];
 
     #[inline]

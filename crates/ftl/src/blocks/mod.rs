@@ -8,6 +8,7 @@
 //!   that replaced its pages are on flash by then.
 
 mod blank;
+mod block_log;
 mod counters;
 mod free_block;
 mod group_minima;
@@ -23,6 +24,8 @@ mod view;
 mod watch;
 mod wear;
 
+use block_log::BlockLog;
+pub(crate) use block_log::{FoundChain, FoundLog, LogPage, Region, pages_of_table, region_blocks};
 pub use counters::Counters;
 use free_block::Blank;
 pub use group_minima::GroupMinima;
@@ -101,6 +104,9 @@ pub(crate) struct Blocks {
     phase: Phase,
     /// Where wear is levelled.
     pub(crate) wear: Option<Wear>,
+    /// Where the block log stands, if there is one.
+    region: Region,
+    log: Option<BlockLog>,
     /// Notes on blocks, for policies that need them.
     pub(crate) notes: Notes,
     barriers: Barriers,
@@ -136,6 +142,8 @@ impl Blocks {
             metadata: Metadata { from: metadata_from, collected: collects_metadata, waiting: Vec::new() },
             phase: Phase::Serving,
             wear: None,
+            region: Region::default(),
+            log: None,
             notes: Notes::default(),
             barriers,
         }
@@ -227,6 +235,11 @@ impl Blocks {
         self.failures.failing().iter().copied().find(|b| self.use_of(*b) == BlockUse::Closed)
     }
 
+    /// Blocks in which a program failed, and that are not empty yet.
+    pub(crate) fn failing_blocks(&self) -> &[Block] {
+        self.failures.failing()
+    }
+
     /// Whether metadata blocks are candidates for collection like others.
     pub(crate) fn collects_metadata(&self) -> bool {
         self.metadata.collected
@@ -280,6 +293,7 @@ impl Blocks {
         ledger.structure("blocks.open", self.open.bytes() as u64);
         self.clock.ram(ledger);
         self.ram_of_wear(ledger);
+        self.ram_of_log(ledger);
     }
 }
 

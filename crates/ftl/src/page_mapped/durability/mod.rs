@@ -282,6 +282,12 @@ impl Watch for Durability {
         }
     }
 
+    fn log_written(&mut self) {
+        if let Some(mounting) = &mut self.mounting {
+            mounting.counts.programs += 1;
+        }
+    }
+
     fn looked_at_free_block(&mut self) {
         if let Some(mounting) = &mut self.mounting {
             mounting.counts.spare_reads += 1;

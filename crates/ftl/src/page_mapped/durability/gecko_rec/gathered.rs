@@ -1,6 +1,7 @@
 //! The findings of GeckoRec on its way.
 
 use super::dangling::Places;
+use super::log_reader::LogReader;
 use super::lost::Lost;
 use crate::page_mapped::durability::common::{BlocksInformation, FoundPage, Mount, Silent, Suspect};
 use crate::page_mapped::mapping::PagedMapping;
@@ -14,6 +15,8 @@ pub(super) type GeckoDrive<'s, N> = Mount<'s, PagedMapping, LogarithmicGecko, N>
 /// The findings on the way.
 pub(super) struct GeckoGathered {
     pub(super) bid: BlocksInformation,
+    /// The block log, on a drive with one.
+    pub(super) log: Option<LogReader>,
     /// Suspect metadata pages that are sound by now.
     pub(super) suspect_metadata: Vec<FoundPage>,
     /// User pages that may have been.
@@ -47,6 +50,7 @@ impl GeckoGathered {
     pub(super) fn new(geometry: &Geometry, recent_blocks: usize) -> Self {
         Self {
             bid: BlocksInformation::new(geometry, recent_blocks),
+            log: None,
             suspect_metadata: Vec::new(),
             suspects: Vec::new(),
             reports: Vec::new(),
