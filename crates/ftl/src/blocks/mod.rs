@@ -80,6 +80,14 @@ struct Metadata {
     waiting: Vec<Block>,
 }
 
+/// What is written so that mounts are short.
+#[derive(Clone, Default, Debug, Preserve)]
+struct ForMounts {
+    /// Where the block log stands, if there is one.
+    region: Region,
+    log: Option<BlockLog>,
+}
+
 /// The blocks of a drive.
 #[derive(Clone, Debug, Preserve)]
 pub(crate) struct Blocks {
@@ -104,9 +112,8 @@ pub(crate) struct Blocks {
     phase: Phase,
     /// Where wear is levelled.
     pub(crate) wear: Option<Wear>,
-    /// Where the block log stands, if there is one.
-    region: Region,
-    log: Option<BlockLog>,
+    /// What is written so that mounts are short.
+    for_mounts: ForMounts,
     /// Notes on blocks, for policies that need them.
     pub(crate) notes: Notes,
     barriers: Barriers,
@@ -142,8 +149,7 @@ impl Blocks {
             metadata: Metadata { from: metadata_from, collected: collects_metadata, waiting: Vec::new() },
             phase: Phase::Serving,
             wear: None,
-            region: Region::default(),
-            log: None,
+            for_mounts: ForMounts::default(),
             notes: Notes::default(),
             barriers,
         }

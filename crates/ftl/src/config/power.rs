@@ -5,7 +5,6 @@ use super::together::needs;
 use super::{
     BlockLogPart, IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, ValidityPart, WearPart,
 };
-use crate::blocks::Wants;
 use crate::medium::marks::{BACK_POINTER, DAMAGE, ERASE_COUNT, Owner, SCAN_MARK};
 use crate::spec::either;
 use alloc::format;
@@ -55,11 +54,11 @@ impl PageParts {
 
     /// Whether a mount reads every block's first spare area for wear levelling or for a policy.
     fn needs_first_pages(&self) -> bool {
-        self.wear != WearPart::Nothing || self.victim.wants().or(self.placement.wants()) != Wants::NOTHING
+        self.wear != WearPart::Nothing || self.victim.wants().or(self.placement.wants()).is_any()
     }
 
     /// Why there can be no block log that was asked for.
-    pub(super) fn why_no_block_log(&self) -> Option<String> {
+    pub(crate) fn why_no_block_log(&self) -> Option<String> {
         let asked = self.power == PowerPart::GeckoRec { block_log: BlockLogPart::On };
         (asked && self.needs_first_pages()).then(|| {
             "a mount needs the first spare area of every block with wear=levelling, and with a policy that goes by when blocks \
@@ -144,6 +143,29 @@ mod tests {
     use crate::PowerPart;
     use crate::presets::with;
     use alloc::string::ToString;
+    use phelsuma_nand::Geometry;
+
+    #[test]
+    fn a_block_log_is_refused_where_a_mount_needs_every_first_page() {
+        let on = ("power.block-log", "on");
+        let large = Geometry::new(4096, 128, 65_536, 1, 1).unwrap();
+        let small = Geometry::new(4096, 128, 65_535, 1, 1).unwrap();
+        let has = |settings: &[(&str, &str)], geometry| with("geckoftl", settings).unwrap().has_block_log(geometry);
+        assert!(has(&[], &large) && !has(&[], &small));
+        assert!(has(&[on], &small) && !has(&[("power.block-log", "off")], &large));
+        let needing: [&[(&str, &str)]; 2] = [&[("wear", "levelling")], &[("victim", "cost-benefit")]];
+        for settings in needing {
+            assert!(!has(settings, &large));
+            let error = with("geckoftl", &[settings, &[on]].concat()).unwrap_err().to_string();
+            assert!(error.contains("those auto and off are right"), "{error}");
+        }
+        assert!(with("dftl", &[on]).unwrap_err().to_string().ends_with("only power=gecko-rec has a block log"));
+        let structures = |log| with("geckoftl", &[("power.block-log", log)]).unwrap().structures(&large);
+        assert_eq!(
+            (structures("on").as_str(), structures("off").as_str()),
+            ("paged gecko(2, 0) block-log", "paged gecko(2, 0)")
+        );
+    }
 
     #[test]
     fn what_cannot_survive_is_refused_if_asked_for_and_given_up_if_not() {

@@ -213,6 +213,11 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
     if config.composition.shares_bits() {
         return Err(FtlError::Unsupported("wear levelling and this recovery write the same bits of a spare area"));
     }
+    if config.composition.why_no_block_log().is_some() {
+        return Err(FtlError::Unsupported(
+            "a mount with a block log does not read what wear levelling or a policy needs",
+        ));
+    }
     let needs = needs(geometry, config)?;
     let block = u64::from(geometry.pages_per_block());
     let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);

@@ -19,7 +19,7 @@ impl Blocks {
         block: Block,
         at: Time,
     ) -> Result<Time, FtlError> {
-        if self.log.as_ref().is_none_or(|log| log.is_reserved(block)) {
+        if self.for_mounts.log.as_ref().is_none_or(|log| log.is_reserved(block)) {
             return Ok(at);
         }
         let purpose = self.phase.purpose(Purpose::Checkpoint);
@@ -37,13 +37,13 @@ impl Blocks {
         purpose: Purpose,
         at: Time,
     ) -> Result<Time, FtlError> {
-        let Some(mut log) = self.log.take() else { return Ok(at) };
+        let Some(mut log) = self.for_mounts.log.take() else { return Ok(at) };
         let written = self.write_pages_of_log(&mut log, (nand, watch), block, purpose, at);
         if let Ok(None) = written {
             self.give_log_up(nand, &log);
             return Ok(at);
         }
-        self.log = Some(log);
+        self.for_mounts.log = Some(log);
         Ok(written?.unwrap_or(at))
     }
 
@@ -84,7 +84,7 @@ impl Blocks {
             match nand.program(geometry.page(block, next), content, &spare, Op::new(start, purpose)) {
                 Ok(done) => {
                     self.clock.programmed(done);
-                    watch.log_written();
+                    watch.wrote_besides();
                     log.written(slice_end);
                     if is_last {
                         failed.into_iter().for_each(|block| self.failures.retire_when(block, done));
@@ -128,10 +128,12 @@ impl Blocks {
     ) -> Result<bool, FtlError> {
         loop {
             let good = |block: &Block| !nand.is_bad(*block) && !log.failing.contains(block);
-            if self.region.good(nand).filter(good).count() < good_min(&self.geometry) as usize {
+            if self.for_mounts.region.good(nand).filter(good).count() < good_min(&self.geometry) as usize {
                 return Ok(false);
             }
-            let Some(block) = self.region.behind_in_ring(log.writing.block).find(good) else { return Ok(false) };
+            let Some(block) = self.for_mounts.region.behind_in_ring(log.writing.block).find(good) else {
+                return Ok(false);
+            };
             let at = at.max(self.clock.horizon());
             match nand.erase(block, Op::new(at, purpose)) {
                 Ok(ready) => {
@@ -148,7 +150,7 @@ impl Blocks {
     /// No mount is to believe the log from now on: the newest page is the last to go, and no block was opened since
     /// that it does not reserve.
     fn give_log_up<N: Nand>(&mut self, nand: &mut N, log: &BlockLog) {
-        let mut blocks: Vec<Block> = self.region.behind_in_ring(log.newest).collect();
+        let mut blocks: Vec<Block> = self.for_mounts.region.behind_in_ring(log.newest).collect();
         if !self.keeps(Barrier::OldestLogBlockFirst) {
             blocks.reverse();
         }

@@ -282,7 +282,7 @@ impl Watch for Durability {
         }
     }
 
-    fn log_written(&mut self) {
+    fn wrote_besides(&mut self) {
         if let Some(mounting) = &mut self.mounting {
             mounting.counts.programs += 1;
         }

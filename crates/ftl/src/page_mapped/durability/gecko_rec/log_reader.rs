@@ -13,12 +13,13 @@
 //! all blocks begun since. The recovery reads further back for the moment from which on it scans.
 
 use super::gathered::{GeckoDrive, GeckoGathered};
+use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::{FoundChain, FoundLog, LogPage};
 use crate::medium::{Holds, HoldsOfBlocks};
 use crate::page_mapped::durability::common::FoundPage;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Content, Kind, Nand, PageRead, Spare, SpareRead};
+use phelsuma_nand::{Block, Content, Kind, Nand, Spare, SpareRead};
 
 /// The log, as far as a mount has read it.
 pub(super) struct LogReader {
@@ -124,10 +125,8 @@ impl LogReader {
         }
         let found = self.pages.pop()?;
         let geometry = drive.geometry();
-        let page = match drive.read_page(found.page) {
-            PageRead::Written { content: Content::Bytes(bytes), spare, .. }
-                if spare == found.spare && drive_crc_fits(bytes, &spare) =>
-            {
+        let page = match drive.read_page(found.page).verified() {
+            Some((Content::Bytes(bytes), spare)) if spare == found.spare && spare.kind == Kind::BlockLog => {
                 LogPage::decode(&geometry, bytes)
             }
             _ => None,
@@ -141,7 +140,7 @@ impl LogReader {
                 && found.spare.key.checked_add(1) == Some(newer.key)
                 && found.spare.seq < newer.seq;
             let ends = if *begins == 0 { geometry.blocks() } else { *begins };
-            if found.spare.kind != Kind::BlockLog || !precedes || page.to != ends {
+            if !precedes || page.to != ends {
                 return None;
             }
         }
@@ -209,11 +208,6 @@ impl LogReader {
     }
 }
 
-/// Whether these are the data that were written.
-fn drive_crc_fits(bytes: &[u8], spare: &Spare) -> bool {
-    Content::Bytes(bytes).crc() == spare.data_crc
-}
-
 impl GeckoGathered {
     /// Step 1: what each block holds. From the block log, if there is one that is not in doubt.
     pub(super) fn find_blocks<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>) {
@@ -250,7 +244,7 @@ impl GeckoGathered {
     }
 
     /// The drive goes on with the log, or writes it anew.
-    pub(super) fn go_on_with_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>) -> Result<(), crate::FtlError> {
+    pub(super) fn go_on_with_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>) -> Result<(), FtlError> {
         let Some(log) = self.log.take() else { return Ok(()) };
         if log.in_doubt {
             drive.begin("block log written anew");
