@@ -34,6 +34,9 @@ BLOCK_KINDS = {
     7: "validity-log",
     8: "map",
     9: "summary",
+    10: "tree",
+    11: "block-log",
+    12: "mapping-log",
     255: "none",
 }
 """Kinds of pages that a block holds, by the numbers in `Blocks.kind`."""

@@ -48,7 +48,8 @@ fn name_of(kind: Option<Kind>) -> &'static str {
         Some(Kind::Map) => "map",
         Some(Kind::Summary) => "summary",
         Some(Kind::Tree) => "tree",
-        Some(Kind::MappingLog) => "mapping log",
+        Some(Kind::BlockLog) => "block-log",
+        Some(Kind::MappingLog) => "mapping-log",
     }
 }
 

@@ -221,6 +221,12 @@ barriers! {
     FreedReported,
     /// Suspect metadata pages that read well are not read again.
     MetadataReadOnce,
+    /// A block is not opened before a page of the block log that reserves it is on flash.
+    LoggedBeforeOpened,
+    /// A block log is not believed if a page may have been there that is newer than all that can be read.
+    NewestLogPageFound,
+    /// A block log that is given up is marked bad from its oldest block on.
+    OldestLogBlockFirst,
 
     // What a mapping log stands on.
     /// A page of a victim is stale where an entry in a run names another page of its logical page.

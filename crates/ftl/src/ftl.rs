@@ -138,7 +138,7 @@ pub struct Shape {
     /// Those of them that are log blocks, whose pages are the spare space of a log-block FTL: of its other blocks it
     /// uses one for each logical block and no more. None of other FTLs.
     pub log_blocks: u32,
-    /// Blocks that hold no data ever (the drive's description).
+    /// Blocks that hold no data ever (the drive's description, and GeckoRec's block log if there is one).
     pub fixed_blocks: u32,
     /// Blocks set aside for metadata. Those that are left until all of their pages are stale may take no more.
     pub metadata_blocks: u32,

@@ -53,7 +53,7 @@ const GECKO: ValidityPart = ValidityPart::Gecko { size_ratio: 2, partitions: 0, 
 const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
 
 const GECKOFTL: PageParts =
-    PageParts { mapping: LAZY, validity: GECKO, metadata: MetadataPart::Left, power: PowerPart::GeckoRec, ..PAGE };
+    PageParts { mapping: LAZY, validity: GECKO, metadata: MetadataPart::Left, power: PowerPart::GECKO_REC, ..PAGE };
 
 const SUPERBLOCK: LogScheme = LogScheme::Superblock(SuperblockParts::DEFAULT);
 

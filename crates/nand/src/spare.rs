@@ -27,8 +27,11 @@ pub enum Kind {
     Summary = 9,
     /// A page of a µ-Tree: a path from a leaf upwards; the key is the lowest in the leaf.
     Tree = 10,
+    /// A page of a block log: which blocks may be opened, and what a part of them holds; the key is its number in the
+    /// chain of pages that its version names.
+    BlockLog = 11,
     /// A page of a run of the mapping log; the key is its place in the run.
-    MappingLog = 11,
+    MappingLog = 12,
 }
 
 impl Kind {
@@ -44,6 +47,7 @@ impl Kind {
         Self::Map,
         Self::Summary,
         Self::Tree,
+        Self::BlockLog,
         Self::MappingLog,
     ];
 

@@ -84,7 +84,8 @@ impl Shown {
             (_, Some(Kind::Gecko)) => Self::Gecko,
             (_, Some(Kind::ValidityLog)) => Self::ValidityLog,
             (_, Some(Kind::Map)) => Self::Map,
-            (_, Some(Kind::Anchor)) => Self::Anchor,
+            // The block log is the drive's description of itself that changes.
+            (_, Some(Kind::Anchor | Kind::BlockLog)) => Self::Anchor,
         }
     }
 }

@@ -254,7 +254,9 @@ impl Subject for Config {
             {
                 Promise::Detected
             }
-            Fault::Defect(Defect::HostDecays) if self.composition.power() == Some(PowerPart::GeckoRec) => {
+            Fault::Defect(Defect::HostDecays)
+                if matches!(self.composition.power(), Some(PowerPart::GeckoRec { .. })) =>
+            {
                 Promise::Nothing(
                     "of an entry that was dirty only its page tells; without it the translation page may name a place that \
                  was written anew",

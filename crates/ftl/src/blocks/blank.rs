@@ -57,6 +57,7 @@ impl Blocks {
             Ok(ready) => {
                 self.notes.erased(block);
                 self.news.erased(block);
+                self.log_erased(block);
                 Ok(Some(ready))
             }
             Err(EraseError::Failed(_) | EraseError::Bad(_)) => {
@@ -81,6 +82,7 @@ impl Blocks {
         at: Time,
     ) -> Result<Time, FtlError> {
         let mut done = at;
+        debug_assert!(self.for_mounts.log.is_none(), "a block is erased in advance that the block log has as it was");
         while self.lacks_blank() && !self.is_read_only() {
             // So that no die has less to write to than others.
             let fullest = (0..self.geometry.dies()).max_by_key(|die| self.pool.len_on(*die));

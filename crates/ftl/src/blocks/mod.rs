@@ -8,6 +8,7 @@
 //!   that replaced its pages are on flash by then.
 
 mod blank;
+mod block_log;
 mod counters;
 mod free_block;
 mod group_minima;
@@ -23,6 +24,8 @@ mod view;
 mod watch;
 mod wear;
 
+use block_log::BlockLog;
+pub(crate) use block_log::{FoundChain, FoundLog, LogPage, Region, pages_of_table, region_blocks};
 pub use counters::Counters;
 use free_block::Blank;
 pub use group_minima::GroupMinima;
@@ -77,6 +80,14 @@ struct Metadata {
     waiting: Vec<Block>,
 }
 
+/// What is written so that mounts are short.
+#[derive(Clone, Default, Debug, Preserve)]
+struct ForMounts {
+    /// Where the block log stands, if there is one.
+    region: Region,
+    log: Option<BlockLog>,
+}
+
 /// The blocks of a drive.
 #[derive(Clone, Debug, Preserve)]
 pub(crate) struct Blocks {
@@ -101,6 +112,8 @@ pub(crate) struct Blocks {
     phase: Phase,
     /// Where wear is levelled.
     pub(crate) wear: Option<Wear>,
+    /// What is written so that mounts are short.
+    for_mounts: ForMounts,
     /// Notes on blocks, for policies that need them.
     pub(crate) notes: Notes,
     barriers: Barriers,
@@ -136,6 +149,7 @@ impl Blocks {
             metadata: Metadata { from: metadata_from, collected: collects_metadata, waiting: Vec::new() },
             phase: Phase::Serving,
             wear: None,
+            for_mounts: ForMounts::default(),
             notes: Notes::default(),
             barriers,
         }
@@ -227,6 +241,11 @@ impl Blocks {
         self.failures.failing().iter().copied().find(|b| self.use_of(*b) == BlockUse::Closed)
     }
 
+    /// Blocks in which a program failed, and that are not empty yet.
+    pub(crate) fn failing_blocks(&self) -> &[Block] {
+        self.failures.failing()
+    }
+
     /// Whether metadata blocks are candidates for collection like others.
     pub(crate) fn collects_metadata(&self) -> bool {
         self.metadata.collected
@@ -280,6 +299,7 @@ impl Blocks {
         ledger.structure("blocks.open", self.open.bytes() as u64);
         self.clock.ram(ledger);
         self.ram_of_wear(ledger);
+        self.ram_of_log(ledger);
     }
 }
 

@@ -60,6 +60,11 @@ impl Wants {
         Self { times: true, closed: true, ..self }
     }
 
+    /// Whether it is anything.
+    pub(crate) fn is_any(self) -> bool {
+        self != Self::NOTHING
+    }
+
     /// The needs of either of two.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {

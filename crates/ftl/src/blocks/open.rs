@@ -96,6 +96,7 @@ impl Blocks {
             let Some(taken) = self.take_free(nand, watch, die, stream, at) else { return Err(self.full()) };
             let Taken { block, at, erased } = taken;
             debug_assert_eq!(self.use_of(block), BlockUse::Free, "{block} is opened");
+            let at = self.reserve(nand, watch, block, at)?;
             if !self.barriers.keeps(Barrier::EraseBeforeUse) {
                 let first = self.geometry.page(block, 0);
                 watch.looked_at_free_block();
@@ -189,6 +190,9 @@ impl Blocks {
                 Ok(done) => {
                     self.clock.programmed(done);
                     self.counters.add(block);
+                    if index == 0 {
+                        self.log_begun(block, page.kind);
+                    }
                     debug_assert!(
                         u32::from(self.counters.live(block)) <= written,
                         "{block} has more live pages than pages"

@@ -12,6 +12,9 @@ pub(crate) trait Watch {
     /// `block` was erased.
     fn erased(&mut self, _geometry: &Geometry, _block: Block) {}
 
+    /// A page was programmed besides those that are appended.
+    fn wrote_besides(&mut self) {}
+
     /// The spare area of a free block was read, to find out whether to take it.
     fn looked_at_free_block(&mut self) {}
 }

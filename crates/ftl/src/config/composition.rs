@@ -23,8 +23,8 @@ pub(crate) trait OnFlash {
 }
 
 impl OnFlash for PageParts {
-    fn structures_on_flash(&self, _geometry: &Geometry) -> String {
-        self.structures()
+    fn structures_on_flash(&self, geometry: &Geometry) -> String {
+        self.structures(geometry)
     }
 }
 

@@ -4,11 +4,12 @@ use super::{DirectoryPart, IntegrityPart, MappingPart, PageParts, PowerPart, Val
 use crate::spec::{Stated, with};
 use alloc::format;
 use alloc::string::{String, ToString};
+use phelsuma_nand::Geometry;
 
 impl PageParts {
     /// The parts that decide what stands on flash, as a drive's description keeps them: one that was written with
     /// others cannot be recovered. Victim and placement may change from one start to the next.
-    pub(crate) fn structures(&self) -> String {
+    pub(crate) fn structures(&self, geometry: &Geometry) -> String {
         let mapping = match self.mapping {
             MappingPart::Paged { directory: DirectoryPart::BTree { fanout, .. }, .. } => format!("b-tree({fanout})"),
             MappingPart::Paged { log: 1.., .. } => format!("{} log", self.mapping.word()),
@@ -21,7 +22,8 @@ impl PageParts {
         // Writes that were not flushed at the mount of such a drive are gone for good: no other recovery may bring them
         // back.
         let recovery = if self.power == PowerPart::Fast { " fast" } else { "" };
-        format!("{mapping} {validity}{recovery}")
+        let log = if self.has_block_log(geometry) { " block-log" } else { "" };
+        format!("{mapping} {validity}{recovery}{log}")
     }
 
     /// Whether dirty entries of its mapping wait in a log.

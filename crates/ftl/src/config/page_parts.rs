@@ -94,6 +94,9 @@ impl Parts for PageParts {
         if let Some((name, value, right)) = self.why_not_together() {
             return Err(ConfigError::BadValue { name: name.into(), value, right });
         }
+        if let Some(right) = self.why_no_block_log() {
+            return Err(ConfigError::BadValue { name: "power.block-log".into(), value: "on".into(), right });
+        }
         let Some(why) = self.why_not_survivable().filter(|_| self.power != PowerPart::Nothing) else { return Ok(()) };
         match settings.iter().find(|(name, _)| *name == "power") {
             Some((name, value)) => {

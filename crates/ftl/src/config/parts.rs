@@ -137,13 +137,28 @@ part! { "power" "how a power cut is survived: by reading all spare areas; a batt
     PowerPart "How a drive survives a power cut." {
         Scan "scan" "By scanning spare areas when the power is back."
         Battery "battery" "A battery keeps the flash going while what RAM alone knows is saved (`Ftl::power_fail`)."
-        GeckoRec "gecko-rec" "By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C)."
+        GeckoRec "gecko-rec" "By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C)." {
+            block_log: BlockLogPart "whether a mount finds what each block holds in a log, and not in the blocks' spare areas"
+                ["power.block-log", each_of(BlockLogPart::EACH).younger("only power=gecko-rec has a block log")];
+        }
         Synchronize "synchronize" "By synchronizing everything before the drive goes on, and reading the whole translation \
             table, or the whole page validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them)."
         Fast "fast" "From the translation pages alone: no page of the host's is looked at. What they do not know is as old as \
             they are, or a read error; the integrity part says what of it was acknowledged."
         Nothing "nothing" "Not at all."
     }
+}
+
+values! { BlockLogPart "Whether GeckoRec keeps a block log." {
+    Auto "auto" "On drives of 65,536 blocks and more, unless wear levelling or a policy needs every block's first spare area \
+        at a mount."
+    On "on" "On any drive."
+    Off "off" "On none."
+} }
+
+impl PowerPart {
+    /// GeckoRec, with a block log where that is large enough to pay.
+    pub const GECKO_REC: Self = Self::GeckoRec { block_log: BlockLogPart::Auto };
 }
 
 part! { "wear" "whether blocks are worn evenly";

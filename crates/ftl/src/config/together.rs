@@ -32,7 +32,8 @@ impl PageParts {
         let in_tree = matches!(self.validity, ValidityPart::MuTree { .. });
         let has_tree = matches!(self.mapping, MappingPart::MuTree { .. });
         if let MappingPart::Paged { log: log @ 1.., on_miss, .. } = self.mapping {
-            let right = matches!(self.power, PowerPart::GeckoRec | PowerPart::Nothing) && on_miss == OnMiss::Lazy;
+            let right =
+                matches!(self.power, PowerPart::GeckoRec { .. } | PowerPart::Nothing) && on_miss == OnMiss::Lazy;
             let why = "a mapping log needs mapping.on-miss=lazy and power=gecko-rec";
             if !right {
                 return Some(("mapping.log", log.to_string(), why.to_string()));

@@ -62,6 +62,11 @@ impl Failures {
         true
     }
 
+    /// A block that holds nothing of a stream's is marked bad once that moment has come.
+    pub(crate) fn retire_when(&mut self, block: Block, safe: Time) {
+        self.retiring.push((block, safe));
+    }
+
     /// Marks those bad whose pages are safe elsewhere at `at`.
     #[inline]
     pub(crate) fn retire_what_is_safe<N: Nand>(&mut self, nand: &mut N, at: Time) {

@@ -145,6 +145,29 @@ impl FreePool {
         Some(block)
     }
 
+    /// A block becomes the next to be taken of its die, if it is free.
+    pub(crate) fn bring_forward(&mut self, block: Block) {
+        let dies = self.geometry.dies();
+        let of_die = &mut self.dies[self.geometry.die_of(block) as usize];
+        let number = block.0 / dies;
+        if let Some(place) = of_die.queue.iter().position(|queued| *queued == block) {
+            of_die.queue.remove(place);
+        } else if of_die.others.get((number / BITS) as usize).is_some_and(|word| word >> (number % BITS) & 1 == 1) {
+            of_die.others[(number / BITS) as usize] &= !(1 << (number % BITS));
+            // The last of a full queue gives its place.
+            match of_die.queue.pop_back() {
+                Some(last) => {
+                    let last = last.0 / dies;
+                    of_die.others[(last / BITS) as usize] |= 1 << (last % BITS);
+                }
+                None => of_die.others_len -= 1,
+            }
+        } else {
+            return;
+        }
+        of_die.queue.push_front(block);
+    }
+
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
         let bitmap = u64::from(self.geometry.blocks()).div_ceil(8);
         ledger.structure("blocks.free_pool", bitmap);

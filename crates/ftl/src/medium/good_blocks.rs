@@ -12,12 +12,7 @@ pub(crate) fn bad_blocks<N: Nand>(nand: &N) -> u32 {
     blocks(nand).filter(|block| nand.is_bad(*block)).count() as u32
 }
 
-/// Every block that is neither bad nor the description's, one by one.
-pub(crate) fn each_usable<N: Nand>(nand: &N, anchors: &[Block]) -> impl Iterator<Item = Block> {
-    blocks(nand).filter(|block| !nand.is_bad(*block) && !anchors.contains(block))
-}
-
-/// A list of all of them.
+/// Every block that is neither bad nor the description's.
 pub(crate) fn usable_blocks<N: Nand>(nand: &N, anchors: &[Block]) -> Vec<Block> {
-    each_usable(nand, anchors).collect()
+    blocks(nand).filter(|block| !nand.is_bad(*block) && !anchors.contains(block)).collect()
 }

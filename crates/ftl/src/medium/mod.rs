@@ -4,7 +4,7 @@
 //! - the drive's description and its two clocks;
 //! - what a page to be programmed carries, and which part owns which bits of a spare area;
 //! - state of RAM that is written down under a seal;
-//! - free blocks, and blocks that fail;
+//! - free blocks, blocks that fail, and what kind of pages blocks hold;
 //! - a host's read;
 //! - what a recovery's functions are lent.
 
@@ -14,6 +14,7 @@ mod failures;
 mod first_pages;
 mod free_pool;
 mod good_blocks;
+mod holds;
 pub(crate) mod host_read;
 pub(crate) mod marks;
 mod new_page;
@@ -26,7 +27,8 @@ pub(crate) use clock::{Clock, EPOCH, window};
 pub(crate) use failures::Failures;
 pub(crate) use first_pages::FirstPages;
 pub(crate) use free_pool::FreePool;
-pub(crate) use good_blocks::{bad_blocks, each_usable, usable_blocks};
+pub(crate) use good_blocks::{bad_blocks, usable_blocks};
+pub(crate) use holds::{BLOCKS_A_BYTE, Holds, HoldsOfBlocks, unpacked};
 pub(crate) use new_page::NewPage;
 pub(crate) use phase::Phase;
 pub(crate) use sealed::{Saved, put_words, sealed, take_words};

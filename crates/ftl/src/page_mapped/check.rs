@@ -7,6 +7,7 @@ use super::parts::{mapping_io, validity_io};
 use super::validity::{Answer, Validity};
 use crate::blocks::BlockUse;
 use crate::finding::{Disagreement, Finding};
+use crate::medium::Holds;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -119,6 +120,7 @@ impl PageMapped {
         }
         self.check_blocks(&mut checked);
         self.check_sample(&checked.live, &mut checked.findings);
+        self.check_log(nand, &mut checked.findings);
         checked.findings
     }
 
@@ -306,6 +308,24 @@ impl PageMapped {
         let total: u64 = live.iter().map(|pages| u64::from(*pages)).sum();
         if sample.total() != total && !counters.may_be_low && !self.mapping.is_damaged() {
             findings.push(format!("{total} pages are live and {} counted", sample.total()).into());
+        }
+    }
+
+    /// What the block log says of each block is what its first page shows. That page may have read well for the last
+    /// time, or gone bad since.
+    fn check_log<N: Nand>(&self, nand: &mut N, findings: &mut Vec<Finding>) {
+        let geometry = *nand.geometry();
+        for block in (0..geometry.blocks()).map(Block) {
+            let is_usable = !nand.is_bad(block) && !self.anchors.contains(&block) && !self.blocks.is_of_log(block);
+            let Some(logged) = self.blocks.logged(block).filter(|_| is_usable) else { continue };
+            let shown = match spare_of(nand, geometry.page(block, 0)) {
+                SpareRead::Written(spare) => Holds::of(spare.kind),
+                SpareRead::Erased => Holds::Nothing,
+                SpareRead::Unreadable => continue,
+            };
+            if shown != logged && !self.blocks.failing_blocks().contains(&block) {
+                findings.push(format!("the block log has {block} as {logged:?}, and flash as {shown:?}").into());
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use super::tree::tree_of;
 use super::validity::{AnyValidity, LogarithmicGecko, PageValidityLog, Validity};
 use crate::FtlError;
 use crate::barriers::Barriers;
-use crate::blocks::{Blocks, Wear};
+use crate::blocks::{Blocks, Region, Wear, region_blocks};
 use crate::config::{MetadataPart, PowerPart, WearPart};
 use crate::ftl::Shape;
 use crate::medium::Clock;
@@ -44,6 +44,9 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         }
         if let (WearPart::Levelling { threshold, looks }, Some(cold)) = (composition.wear, streams.cold) {
             blocks.wear = Some(Wear::new(cold, looks, threshold));
+        }
+        if composition.has_block_log(geometry) {
+            blocks.set_region(Region::behind(geometry, &anchors, region_blocks(geometry)));
         }
         if asks.fetches {
             mapping.fetch_for_placement();
@@ -106,7 +109,7 @@ pub(super) fn scheme_of(
     Ok(match (config.composition.power, mapping, validity) {
         (PowerPart::Scan, ..) => Survival::Scan,
         (PowerPart::Battery, ..) => Survival::Battery(Battery::new(least_free(geometry, config)?, barriers)),
-        (PowerPart::GeckoRec, AnyMapping::Paged(paged), AnyValidity::Gecko(gecko)) => {
+        (PowerPart::GeckoRec { .. }, AnyMapping::Paged(paged), AnyValidity::Gecko(gecko)) => {
             Survival::GeckoRec(gecko_rec(geometry, paged, gecko, barriers))
         }
         (PowerPart::Synchronize, AnyMapping::Paged(paged), AnyValidity::Log(log)) => {
@@ -115,7 +118,7 @@ pub(super) fn scheme_of(
         }
         (PowerPart::Synchronize, ..) => Survival::Synchronize(Synchronizing::ByTable),
         (PowerPart::Fast, ..) => Survival::Fast(FastRecovery::new(geometry.pages_per_block())),
-        (PowerPart::GeckoRec | PowerPart::Nothing, ..) => Survival::Nothing,
+        (PowerPart::GeckoRec { .. } | PowerPart::Nothing, ..) => Survival::Nothing,
     })
 }
 

@@ -21,6 +21,10 @@ impl PageMapped {
                     *seen = BlockLook { state: BlockState::Written, kind: Some(Kind::Anchor), live_pages: None };
                     continue;
                 }
+                BlockUse::Fixed if self.blocks.log_pages().is_some() && self.blocks.is_of_log(block) => {
+                    *seen = BlockLook { state: BlockState::Written, kind: Some(Kind::BlockLog), live_pages: None };
+                    continue;
+                }
                 BlockUse::Fixed => BlockState::Bad,
             };
             let in_use = matches!(state, BlockState::Open | BlockState::Written);

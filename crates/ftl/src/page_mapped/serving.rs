@@ -185,6 +185,9 @@ impl<N: Nand> Ftl<N> for PageMapped {
         }
         self.victim.counters(&mut counters);
         self.placement.counters(&mut counters);
+        if let Some(pages) = self.blocks.log_pages() {
+            counters.push(Counter::sum("block_log_pages", pages));
+        }
         if let Some(wear) = &self.blocks.wear {
             wear::counters(&self.tally, wear, &mut counters);
         }

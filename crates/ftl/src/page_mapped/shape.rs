@@ -8,7 +8,7 @@ use super::runs::Tuning;
 use super::sorting::context;
 use super::streams::Streams;
 use super::validity::{FlashBitmap, PageValidityLog, saved_bytes};
-use crate::blocks::critical_blocks;
+use crate::blocks::{critical_blocks, pages_of_table, region_blocks};
 use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
 use crate::mu_tree::Layout;
@@ -142,7 +142,7 @@ fn needs(geometry: &Geometry, config: &PageConfig) -> Result<Needs, FtlError> {
     let most_at_once = geometry.pages_per_block().max(geometry.page_bytes() / 4);
     let reports = mapping.unidentified + u64::from(most_at_once);
     let synchronizations = match composition.power {
-        PowerPart::GeckoRec => Some(mapping.programs),
+        PowerPart::GeckoRec { .. } => Some(mapping.programs),
         PowerPart::Synchronize => Some(0),
         _ => None,
     };
@@ -180,6 +180,14 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
     let config = &config;
     let live = mapping_needs(geometry, config, config.logical_pages).and(validity_needs(geometry, config, 0, None)?);
     let live = live.live_pages + u64::from(ANCHOR_BLOCKS);
+    // A log that is in doubt is read in vain, and written anew.
+    let (log_pages, log_programs) = if config.composition.has_block_log(geometry) {
+        let of_region = u64::from(region_blocks(geometry)) * u64::from(geometry.pages_per_block());
+        // Each block that is opened may take a page.
+        (of_region, 2 * u64::from(pages_of_table(geometry)) + u64::from(geometry.blocks()))
+    } else {
+        (0, 0)
+    };
     let blocks = u64::from(geometry.blocks());
     let more = match config.composition.validity {
         // A log's chains are followed where a block may be wholly stale.
@@ -191,9 +199,9 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
     // The runs of a mapping log are read before and after the merges that are in doubt, and for the pages in doubt.
     let more = more + if config.composition.keeps_log() { 3 * live } else { 0 };
     Ok(RecoveryBound {
-        reads: 2 * blocks + 6 * live + more,
-        spare_reads: 3 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages),
-        programs: blocks + 2 * live,
+        reads: 2 * blocks + 6 * live + more + log_pages,
+        spare_reads: 3 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages) + 2 * log_pages,
+        programs: blocks + 2 * live + log_programs,
     })
 }
 
@@ -214,6 +222,11 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
     if config.composition.shares_bits() {
         return Err(FtlError::Unsupported("wear levelling and this recovery write the same bits of a spare area"));
     }
+    if config.composition.why_no_block_log().is_some() {
+        return Err(FtlError::Unsupported(
+            "a mount with a block log does not read what wear levelling or a policy needs",
+        ));
+    }
     let needs = needs(geometry, config)?;
     let block = u64::from(geometry.pages_per_block());
     let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);
@@ -229,10 +242,11 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
     // The few tombstone pages that a collection may write fit the block that every stream has open, and one more.
     let programs = if only_tombstones { 0 } else { blocks(needs.programs) };
     let held = match config.composition.power {
-        PowerPart::GeckoRec => held_blocks(geometry),
+        PowerPart::GeckoRec { .. } => held_blocks(geometry),
         PowerPart::Synchronize if has_validity_on_flash(config) => young_blocks(geometry),
         _ => 0,
     };
+    let log = if config.composition.has_block_log(geometry) { region_blocks(geometry) } else { 0 };
     let battery = battery_blocks(geometry, config, &needs);
     debug_assert!(BATTERY_FAILURES <= critical_blocks(geometry), "failures on battery are not paid for");
     let has_battery = config.composition.has_battery();
@@ -243,7 +257,7 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
         reserve_blocks: critical_blocks(geometry) + opened + 1 + programs + battery + held,
         open_blocks,
         log_blocks: 0,
-        fixed_blocks: ANCHOR_BLOCKS,
+        fixed_blocks: ANCHOR_BLOCKS + log,
         metadata_blocks,
         unidentified_blocks: blocks(needs.unidentified),
         metadata_programs_per_collection: u32::try_from(needs.programs).unwrap_or(u32::MAX),

@@ -5,12 +5,13 @@ use super::durability;
 use super::mending::Mending;
 use super::parts::{PageConfig, PageMapped};
 use super::shape::shape_that_fits;
+use crate::blocks::FoundLog;
 use crate::config::MappingPart;
 use crate::ftl::Ftl;
-use crate::medium::{FirstPages, anchor, bad_blocks, usable_blocks};
+use crate::medium::{FirstPages, HoldsOfBlocks, anchor, bad_blocks, usable_blocks};
 use crate::{FtlError, RecoveryReport};
 use alloc::boxed::Box;
-use phelsuma_nand::{Nand, Time};
+use phelsuma_nand::{Nand, Purpose, Time};
 
 /// Makes a blank drive.
 ///
@@ -62,10 +63,24 @@ impl PageMapped {
             wear.formatted();
         }
         for block in usable_blocks(nand, &ftl.anchors) {
-            ftl.blocks.release(block);
+            if !ftl.blocks.is_of_log(block) {
+                ftl.blocks.release(block);
+            }
         }
+        let done = ftl.begin_log(nand, done)?;
         ftl.keep_sample(None);
         ftl.blocks.note_first_pages(&FirstPages::default(), 0);
         Ok((ftl, done))
+    }
+
+    /// Writes the block log of a blank drive, if it is to have one: when that is on flash.
+    fn begin_log<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let region = self.blocks.region();
+        if region.is_empty() {
+            return Ok(at);
+        }
+        let nothing = HoldsOfBlocks::new(nand.geometry().blocks());
+        self.blocks.go_on_with_log(nothing, FoundLog { newest: region.last(), chain: None });
+        self.blocks.write_log(nand, &mut self.durability, None, Purpose::Format, at)
     }
 }

@@ -145,6 +145,33 @@ fn merges_in_slices_survive_a_storm_of_cuts() {
 }
 
 #[test]
+fn drives_with_a_block_log_survive_a_storm_of_cuts() {
+    for preset in ["geckoftl+log", "geckoftl+log+sample", "geckoftl+log+runs"] {
+        // The last one has a table of several pages.
+        let drives = [
+            (small(32, 40, 1, 1), 0.8),
+            (small(32, 40, 1, 1), 1.0),
+            (small(16, 80, 2, 2), 1.0),
+            (small(8, 1_000, 1, 1), 0.7),
+        ];
+        for (geometry, share) in drives {
+            for (operations_max, cuts, seed) in [(2, 150, 14), (6, 100, 15), (200, 50, 16)] {
+                let cuts = if geometry.blocks() > 500 { cuts / 5 } else { cuts };
+                storm(&Storm {
+                    preset,
+                    geometry: with_metadata(preset, geometry),
+                    share,
+                    cuts: scaled(cuts, 10 * cuts),
+                    operations_max,
+                    overlap: true,
+                    seed,
+                });
+            }
+        }
+    }
+}
+
+#[test]
 fn drives_that_count_a_sample_survive_a_storm_of_cuts() {
     for preset in ["page+sample", "pl-greedy+sample", "lazyftl+sample", "geckoftl+sample", "geckoftl+sample+wear"] {
         for (geometry, share) in [(small(32, 40, 1, 1), 0.8), (small(32, 40, 1, 1), 1.0), (small(16, 80, 2, 2), 1.0)] {

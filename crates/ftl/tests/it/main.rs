@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod battery;
+mod block_log;
 mod byte_flash;
 mod common;
 mod corners;

@@ -258,6 +258,9 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::SnapshotClosesBlocks, "crates/ftl/tests/it/last_snapshot.rs"),
     (Barrier::LastBlockForMap, "crates/ftl/tests/it/wear.rs"),
     (Barrier::RepeatsDropped, "crates/ftl/src/page_mapped/validity/page_validity_log/needs.rs"),
+    (Barrier::LoggedBeforeOpened, "crates/ftl/tests/it/block_log.rs"),
+    (Barrier::NewestLogPageFound, "crates/ftl/tests/it/block_log.rs"),
+    (Barrier::OldestLogBlockFirst, "crates/ftl/tests/it/block_log.rs"),
 ];
 
 /// Noticed by no experiment so far, and why that may be.

@@ -282,6 +282,12 @@ impl Watch for Durability {
         }
     }
 
+    fn wrote_besides(&mut self) {
+        if let Some(mounting) = &mut self.mounting {
+            mounting.counts.programs += 1;
+        }
+    }
+
     fn looked_at_free_block(&mut self) {
         if let Some(mounting) = &mut self.mounting {
             mounting.counts.spare_reads += 1;

@@ -58,7 +58,7 @@ fn by_scheme<N: Nand>(described: Described<'_, N>) -> Result<(PageMapped, Recove
         (PowerPart::Scan, ..) => scan::recover(described),
         (PowerPart::Battery, _, ValidityPart::FlashBitmap) => battery::recover::<FlashBitmap, N>(described),
         (PowerPart::Battery, ..) => battery::recover::<RamBitmap, N>(described),
-        (PowerPart::GeckoRec, ..) => gecko_rec::recover(described),
+        (PowerPart::GeckoRec { .. }, ..) => gecko_rec::recover(described),
         (PowerPart::Synchronize, _, ValidityPart::PageValidityLog) => synchronize::recover::<LiveByLog, N>(described),
         (PowerPart::Synchronize, ..) => synchronize::recover::<LiveByTable, N>(described),
         (PowerPart::Fast, ..) => fast::recover(described),

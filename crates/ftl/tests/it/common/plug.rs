@@ -62,6 +62,10 @@ pub(crate) struct Plug {
     pub(crate) keeps_bytes: bool,
     /// Of each program its seq, when it may start, and when it is done; where that is to be noted.
     pub(crate) programs: Option<Vec<(u64, Time, Time)>>,
+    /// The power fails when so many more blocks have been marked bad, right before the next one is.
+    pub(crate) marks_left: Option<u32>,
+    /// The moment of the last program or erase.
+    latest: Time,
 }
 
 impl From<SimNand> for Plug {
@@ -99,6 +103,8 @@ impl Plug {
             failing_on_battery: 0,
             keeps_bytes: false,
             programs: None,
+            marks_left: None,
+            latest: Time::ZERO,
         }
     }
 
@@ -242,10 +248,12 @@ impl Plug {
         assert!(self.cut_at.is_some(), "the power is on");
         self.seen = self.certain.clone();
         self.cut_at = None;
+        self.latest = Time::ZERO;
     }
 
     fn took_off(&mut self, at: Time, done: Time, what: What) -> bool {
         self.operations += 1;
+        self.latest = self.latest.max(at);
         assert!(self.operations_max.is_none_or(|max| self.operations <= max), "the FTL does not come to an end");
         self.flight.push_back(Flight { at, done, what });
         match &mut self.left {
@@ -350,7 +358,13 @@ impl Nand for Plug {
     }
 
     fn mark_bad(&mut self, block: Block) {
+        if self.cut_at.is_none() && self.marks_left == Some(0) {
+            self.settle();
+            self.marks_left = None;
+            self.fail(self.latest, false);
+        }
         if self.cut_at.is_none() {
+            self.marks_left = self.marks_left.map(|left| left - 1);
             self.seen.mark_bad(block);
             self.settle();
             self.certain.mark_bad(block);

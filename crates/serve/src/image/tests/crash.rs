@@ -22,7 +22,7 @@ const SOME: [&str; 8] = ["page", "geckoftl", "lazyftl", "ib-ftl", "fast", "super
 
 /// The names of those that any cut may meet, or some of them: an image does not depend on FTLs.
 fn presets() -> impl Iterator<Item = &'static str> {
-    let any_cut = [PowerPart::Scan, PowerPart::GeckoRec, PowerPart::Synchronize, PowerPart::Fast];
+    let any_cut = [PowerPart::Scan, PowerPart::GECKO_REC, PowerPart::Synchronize, PowerPart::Fast];
     PRESETS
         .iter()
         .filter(move |preset| preset.composition.power().is_none_or(|power| any_cut.contains(&power)))

@@ -4,10 +4,8 @@
 //! Their number is what recoveries usually need. A recovery needs more after several cuts in a row, or if a block was
 //! open for long. Then the spare areas are read once more.
 
-use super::holds::{Holds, HoldsOfBlocks};
 use super::mount::FoundPage;
-use crate::medium::Session;
-use crate::medium::{EPOCH, window};
+use crate::medium::{EPOCH, Holds, HoldsOfBlocks, Session, window};
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -31,6 +29,8 @@ pub(crate) struct BlocksInformation {
     recent_max: usize,
     /// The highest such seq of those that are not.
     left_out: u64,
+    /// Of all user blocks begun since then it is known when. 0 if all were looked at.
+    known_since: u64,
     /// Pages of user blocks in front of the first that can be read: an erase that was cut, or a page that has gone bad.
     /// When the block was begun is not known.
     pub(crate) unreadable_in_front: Vec<Page>,
@@ -51,6 +51,7 @@ impl BlocksInformation {
             recent: BinaryHeap::new(),
             recent_max,
             left_out: 0,
+            known_since: 0,
             unreadable_in_front: Vec::new(),
             window: window(geometry.dies()) as u64,
             version_max: 0,
@@ -83,8 +84,47 @@ impl BlocksInformation {
         }
     }
 
+    /// A block log has turned out to be in doubt: blocks are to be looked at anew. The clocks stay.
+    pub(crate) fn forget_blocks(&mut self) {
+        self.holds = HoldsOfBlocks::new(self.holds.blocks());
+        self.recent.clear();
+        (self.left_out, self.known_since) = (0, 0);
+        (self.translation, self.validity, self.unreadable_in_front) = Default::default();
+    }
+
+    /// What blocks hold is known without looking at them.
+    pub(crate) fn take_table(&mut self, holds: HoldsOfBlocks) {
+        debug_assert!(self.recent.is_empty() && self.translation.is_empty(), "blocks were looked at before");
+        self.holds = holds;
+    }
+
+    /// What blocks hold.
+    pub(crate) fn table(&self) -> &HoldsOfBlocks {
+        &self.holds
+    }
+
+    /// Looks at a block that the table may have as it was.
+    pub(crate) fn look_again<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, block: Block) {
+        self.holds.set(block, Holds::Nothing);
+        self.look_at(drive, block);
+    }
+
+    /// All blocks begun since then were looked at.
+    pub(crate) fn are_known_since(&mut self, seq: u64) {
+        self.known_since = seq;
+    }
+
+    /// The blocks of metadata, by the table.
+    pub(crate) fn metadata_blocks(&self) -> Vec<Block> {
+        self.holds.with(Holds::Translation).chain(self.holds.with(Holds::Validity)).collect()
+    }
+
     /// The first page that can be read.
-    fn first_spare<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, block: Block) -> Option<(u32, Spare)> {
+    pub(crate) fn first_spare<F, N: Nand>(
+        &mut self,
+        drive: &mut Session<'_, F, N>,
+        block: Block,
+    ) -> Option<(u32, Spare)> {
         let geometry = *drive.nand.geometry();
         for index in 0..geometry.pages_per_block() {
             match drive.read_spare(geometry.page(block, index)) {
@@ -102,7 +142,7 @@ impl BlocksInformation {
     /// The user blocks whose first page was written at `seq` or later, the oldest first.
     pub(crate) fn user_since<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, seq: u64) -> Vec<BlockInformation> {
         let mut since: Vec<BlockInformation> = Vec::new();
-        if self.left_out >= seq && self.left_out > 0 {
+        if self.left_out >= seq && self.left_out > 0 || seq < self.known_since {
             for block in (0..drive.nand.geometry().blocks()).map(Block) {
                 if self.holds_user_pages(block)
                     && let Some((_, spare)) = self.first_spare(drive, block)

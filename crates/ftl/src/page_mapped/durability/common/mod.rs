@@ -1,7 +1,6 @@
 //! Common parts of recoveries.
 
 mod blocks_information;
-mod holds;
 mod last_page;
 mod mount;
 mod silent;

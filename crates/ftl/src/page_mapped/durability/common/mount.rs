@@ -1,9 +1,9 @@
 //! The common ground of recoveries: a drive that is being mounted, its flash, and the steps so far.
 
 use crate::barriers::Barrier;
-use crate::blocks::Spread;
+use crate::blocks::{FoundLog, Spread};
 use crate::medium::marks::SpareMarks;
-use crate::medium::{FirstPages, NewPage, Owned, Session, Steps, each_usable, usable_blocks};
+use crate::medium::{FirstPages, HoldsOfBlocks, NewPage, Owned, Session, Steps, bad_blocks, usable_blocks};
 use crate::page_mapped::compose;
 use crate::page_mapped::durability::{Survival, Unreported};
 use crate::page_mapped::mapping::{AnyMapping, Mapping};
@@ -68,8 +68,7 @@ impl<'s, N: Nand> Described<'s, N> {
         self.steps.first = FirstPages::new(geometry.blocks(), ftl.blocks.notes.any());
         ftl.blocks.begin_mounting(copies);
         ftl.durability.begin_mounting();
-        let usable = each_usable(self.nand, &self.anchors).count() as u32;
-        ftl.blocks.found_bad(geometry.blocks() - ANCHOR_BLOCKS - usable);
+        ftl.blocks.found_bad(bad_blocks(self.nand));
         Ok(ftl)
     }
 }
@@ -100,9 +99,9 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         self.ftl.blocks.keeps(barrier)
     }
 
-    /// Whether a block may hold something else than the description.
+    /// Whether a block may hold something else than the description and the block log.
     pub(crate) fn is_usable(&self, block: Block) -> bool {
-        !self.nand.is_bad(block) && !self.ftl.anchors.contains(&block)
+        !self.nand.is_bad(block) && !self.ftl.anchors.contains(&block) && !self.ftl.blocks.is_of_log(block)
     }
 
     pub(crate) fn begin(&mut self, step: &'static str) {
@@ -245,6 +244,21 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         self.steps.step.programs += 1;
         self.steps.now = self.steps.now.max(safe);
         Ok(to)
+    }
+
+    /// The drive goes on with the block log that was found, or writes it anew.
+    pub(crate) fn go_on_with_log(&mut self, holds: HoldsOfBlocks, found: FoundLog) -> Result<(), FtlError> {
+        let is_whole = found.chain.is_some();
+        let PageMapped { blocks, durability, .. } = &mut *self.ftl;
+        blocks.go_on_with_log(holds, found);
+        if !is_whole {
+            let done = blocks.write_log(self.nand, durability, None, Purpose::Recovery, self.steps.now)?;
+            self.steps.now = self.steps.now.max(done);
+        }
+        if let Some(mounting) = self.ftl.durability.mounting() {
+            self.steps.add(core::mem::take(&mut mounting.counts));
+        }
+        Ok(())
     }
 
     /// The last resort. Pages that were read well are given up, though they may be needed if a suspect page turns bad

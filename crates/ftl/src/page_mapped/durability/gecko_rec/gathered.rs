@@ -1,6 +1,7 @@
 //! The findings of GeckoRec on its way.
 
 use super::dangling::Places;
+use super::log_reader::LogReader;
 use super::lost::Lost;
 use crate::page_mapped::durability::common::{BlocksInformation, FoundPage, Mount, Silent, Suspect};
 use crate::page_mapped::mapping::PagedMapping;
@@ -14,10 +15,12 @@ pub(super) type GeckoDrive<'s, N> = Mount<'s, PagedMapping, LogarithmicGecko, N>
 /// The findings on the way.
 pub(super) struct GeckoGathered {
     pub(super) bid: BlocksInformation,
+    /// The block log, on a drive with one.
+    pub(super) log: Option<LogReader>,
     /// Suspect metadata pages that are sound by now.
     pub(super) suspect_metadata: Vec<FoundPage>,
     /// Pages of runs of a mapping log.
-    pub(super) log: ValidityScan,
+    pub(super) mapping_log: ValidityScan,
     /// User pages that may have been.
     pub(super) suspects: Vec<Suspect>,
     /// Pages that are stale, and that may not be so in Gecko.
@@ -49,8 +52,9 @@ impl GeckoGathered {
     pub(super) fn new(geometry: &Geometry, recent_blocks: usize) -> Self {
         Self {
             bid: BlocksInformation::new(geometry, recent_blocks),
+            log: None,
             suspect_metadata: Vec::new(),
-            log: ValidityScan::default(),
+            mapping_log: ValidityScan::default(),
             suspects: Vec::new(),
             reports: Vec::new(),
             silent: Vec::new(),
@@ -78,6 +82,6 @@ impl GeckoGathered {
         let places = self.places.as_ref().map_or(0, Places::bytes);
         self.bid.bytes()
             + places
-            + (self.log.bytes() + founds + pages + blocks + suspects + silent + self.scratch) as u64
+            + (self.mapping_log.bytes() + founds + pages + blocks + suspects + silent + self.scratch) as u64
     }
 }

@@ -60,10 +60,10 @@ impl GeckoGathered {
             let before = self.bid.gone_bad_before(drive, &pages);
             gone_bad.extend(before.zip(pages.last().map(|last| last.page)));
             for found in pages.iter().filter(|found| found.spare.kind == Kind::MappingLog) {
-                self.log.note(found.page, &found.spare);
+                self.mapping_log.note(found.page, &found.spare);
             }
             if let Some(before) = before {
-                self.log.note_gone_bad(before);
+                self.mapping_log.note_gone_bad(before);
             }
             for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
                 if suspect.is_none_or(|suspect| suspect.page != found.page) {

@@ -14,6 +14,7 @@ mod covered;
 mod dangling;
 mod gathered;
 mod live_counters;
+mod log_reader;
 mod lost;
 mod metadata;
 mod recover;

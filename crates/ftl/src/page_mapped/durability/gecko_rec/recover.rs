@@ -51,11 +51,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
 
     drive.begin("1 blocks information directory");
     let mut g = GeckoGathered::new(&geometry, drive.recent_blocks());
-    for block in (0..geometry.blocks()).map(Block) {
-        if drive.is_usable(block) {
-            g.bid.look_at(&mut drive, block);
-        }
-    }
+    g.find_blocks(&mut drive);
 
     drive.begin("3 run directories");
     let scan = g.scan_validity(&mut drive);
@@ -72,7 +68,9 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
 
     drive.begin("6 entries of the pages written last");
     drive.ftl.mapping.take_checkpoints(scan_from);
-    let user = g.bid.user_since(&mut drive, scan_from.oldest_open.min(frozen));
+    let since = scan_from.oldest_open.min(frozen);
+    g.read_log_since(&mut drive, since);
+    let user = g.bid.user_since(&mut drive, since);
     g.scan_user(&mut drive, scan_from, &translation, &user)?;
     g.scan_for_lost(&mut drive, &translation, scan_from.after);
     drive.ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
@@ -83,6 +81,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
 
     drive.begin("5 counters of live pages");
     let emptied = g.count(&mut drive, (frozen, told_until), &translation, &user)?;
+    g.go_on_with_log(&mut drive)?;
 
     drive.begin("copies of what may have been in flight");
     g.write(&mut drive, emptied, frozen, &translation, &user)?;
@@ -116,7 +115,7 @@ impl GeckoGathered {
     /// The mapping takes the runs of its log for its own, if it has one.
     fn restore_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, frozen: u64) {
         let geometry = drive.geometry();
-        let (pages, overruled) = drive.read_mapping(|paged, io| paged.restore_log(io, &self.log, frozen));
+        let (pages, overruled) = drive.read_mapping(|paged, io| paged.restore_log(io, &self.mapping_log, frozen));
         for page in pages {
             drive.ftl.blocks.counters.add(geometry.block_of(page));
         }

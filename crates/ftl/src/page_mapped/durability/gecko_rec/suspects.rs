@@ -49,7 +49,7 @@ impl GeckoGathered {
         }
         if any_in_use(Kind::MappingLog) {
             let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
-            let scan = self.log.without(&suspects);
+            let scan = self.mapping_log.without(&suspects);
             let needed = drive.read_mapping(|paged, io| paged.log_pages_in_use(io, scan, frozen));
             self.fallbacks.extend(needed);
         }

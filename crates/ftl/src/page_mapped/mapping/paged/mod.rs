@@ -202,7 +202,7 @@ impl PagedMapping {
         let block = u64::from(geometry.pages_per_block());
         let dirty_entries = u64::from(entries.min(leaves));
         let nodes = node_needs(geometry, directory, leaves, dirty_entries);
-        let updates = if power == PowerPart::GeckoRec { 2 * block } else { block };
+        let updates = if matches!(power, PowerPart::GeckoRec { .. }) { 2 * block } else { block };
         let of_limit = dirty_queue::programs(dirty, power, block, entries, leaves.into());
         Needs {
             live_pages: u64::from(leaves) + nodes.live,

@@ -44,7 +44,7 @@ impl PagedMapping {
     pub(crate) fn limit_dirty(&mut self, limit: DirtyLimit, power: PowerPart) {
         let is_limit = limit.percent < 100 || limit.synchronize == Synchronize::PhysicalBlock;
         self.says = match power {
-            PowerPart::GeckoRec => Says::Damage,
+            PowerPart::GeckoRec { .. } => Says::Damage,
             PowerPart::Synchronize => Says::ScanFrom,
             PowerPart::Scan | PowerPart::Battery | PowerPart::Fast | PowerPart::Nothing => Says::Nothing,
         };

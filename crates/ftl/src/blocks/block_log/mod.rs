@@ -1,0 +1,200 @@
+//! The block log: what a mount needs of each block, without reading all of them.
+//!
+//! A mount of GeckoRec reads the first spare area of every block, which is most of its time on a large drive. The log
+//! says the same of all blocks but a few, and which these few are.
+//!
+//! ```text
+//!  page      |  which blocks may be opened from now on  |  slice: what so many blocks hold, 2 bits each  |
+//!            |  (the reservation)                       |  the slices go round the drive                 |
+//!
+//!  a mount   <- reads pages back from the newest, until their slices are the whole drive
+//!               and the first spare areas of all blocks that these pages reserve
+//! ```
+//!
+//! - **A block is opened only if the newest page reserves it**, and that page is on flash. All others show what the
+//!   newest slice of theirs says, because nothing changes the first page of a block but opening it.
+//! - **A page is written when everything before it is on flash**, so its slice is what flash shows. No block is being
+//!   opened then.
+//! - **Pages stand in a region of their own**, right behind the drive's description. It is a ring. A block is erased
+//!   right before its first program, and it is always the oldest one. After a power cut the next page begins a block.
+//! - **Pages form a chain**: the version is the chain's name, the key the page's number in it. A chain begins with pages
+//!   that together have the whole table. After anything that leaves the log in doubt a new chain begins.
+//! - **A mount that finds the log in doubt reads all blocks** (`gecko_rec/log_reader.rs`). No older page is believed
+//!   where a newer one may have been.
+//! - **A block of the region that fails is marked bad when no page in it counts.** With too few left the log is given up:
+//!   the others are marked bad from the oldest on. So the newest page is there as long as any is.
+
+mod page;
+mod region;
+mod write;
+
+pub(crate) use page::LogPage;
+pub(crate) use region::{Region, region_blocks};
+
+use super::Blocks;
+use crate::RamLedger;
+use crate::medium::{Holds, HoldsOfBlocks};
+use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
+use phelsuma_nand::{Block, Geometry, Kind, Time};
+
+/// Blocks that a page reserves at the most. A mount reads a spare area of each.
+const RESERVED_MAX: u32 = 256;
+
+/// How many blocks a page reserves at the most: they take a quarter of it.
+fn reserved_max(geometry: &Geometry) -> u32 {
+    RESERVED_MAX.min(geometry.page_bytes() / 16)
+}
+
+/// Pages that together have the whole table.
+pub(crate) fn pages_of_table(geometry: &Geometry) -> u32 {
+    geometry.blocks().div_ceil(page::room(geometry, reserved_max(geometry)))
+}
+
+/// The block of the region that is being written.
+#[derive(Clone, Copy, Debug, Preserve)]
+struct Writing {
+    block: Block,
+    /// Its next page.
+    next: u32,
+    /// When its erase has completed.
+    ready: Time,
+}
+
+/// A block log as a mount has found it.
+pub(crate) struct FoundLog {
+    /// The block with the newest page, or the one in front of that to be written next.
+    pub(crate) newest: Block,
+    /// Its chain, if that can be continued.
+    pub(crate) chain: Option<FoundChain>,
+}
+
+/// A chain that can be continued.
+pub(crate) struct FoundChain {
+    pub(crate) version: u64,
+    /// The number of the newest page.
+    pub(crate) number: u32,
+    /// The end of its slice.
+    pub(crate) slice_end: u32,
+    /// The blocks that may be opened.
+    pub(crate) reserved: Vec<Block>,
+}
+
+/// The block log of a drive that serves.
+#[derive(Clone, Debug, Preserve)]
+pub(crate) struct BlockLog {
+    /// What the first page of each block shows.
+    holds: HoldsOfBlocks,
+    /// The blocks that the newest page reserves, ascending.
+    reserved: Vec<Block>,
+    chain: u64,
+    /// The number of the next page in the chain.
+    number: u32,
+    /// The first block of the next slice.
+    slice: u32,
+    /// Of how many blocks the chain has no slice yet.
+    uncovered: u32,
+    writing: Writing,
+    /// The block with the newest page.
+    newest: Block,
+    /// Blocks in which a program failed.
+    failing: Vec<Block>,
+    /// Pages written.
+    pages: u64,
+}
+
+impl BlockLog {
+    /// A log over blocks that hold this, as it was found, or that begins anew with chain `anew`.
+    fn new(geometry: &Geometry, holds: HoldsOfBlocks, found: FoundLog, anew: u64) -> Self {
+        let full = Writing { block: found.newest, next: geometry.pages_per_block(), ready: Time::ZERO };
+        let uncovered = if found.chain.is_some() { 0 } else { geometry.blocks() };
+        let first = FoundChain { version: anew, number: u32::MAX, slice_end: 0, reserved: Vec::new() };
+        let FoundChain { version, number, slice_end, mut reserved } = found.chain.unwrap_or(first);
+        reserved.sort_unstable();
+        Self {
+            holds,
+            reserved,
+            chain: version,
+            number: number.wrapping_add(1),
+            slice: slice_end % geometry.blocks(),
+            uncovered,
+            writing: full,
+            newest: found.newest,
+            failing: Vec::new(),
+            pages: 0,
+        }
+    }
+
+    fn is_reserved(&self, block: Block) -> bool {
+        self.reserved.binary_search(&block).is_ok()
+    }
+
+    /// A new chain begins.
+    fn begin_chain(&mut self, version: u64) {
+        debug_assert!(version > self.chain, "chains go back");
+        (self.chain, self.number) = (version, 0);
+        self.uncovered = self.holds.blocks();
+        self.reserved.clear();
+    }
+}
+
+impl Blocks {
+    /// Whether a block belongs to the region of the log.
+    pub(crate) fn is_of_log(&self, block: Block) -> bool {
+        self.for_mounts.region.contains(block)
+    }
+
+    /// The region of the log; an empty one without a log.
+    pub(crate) fn region(&self) -> Region {
+        self.for_mounts.region
+    }
+
+    /// The drive has a log in this region.
+    pub(crate) fn set_region(&mut self, region: Region) {
+        self.for_mounts.region = region;
+    }
+
+    /// Pages of the log that were written; none without a log.
+    pub(crate) fn log_pages(&self) -> Option<u64> {
+        self.for_mounts.log.as_ref().map(|log| log.pages)
+    }
+
+    /// What the log's table says of a block, if there is a log.
+    pub(crate) fn logged(&self, block: Block) -> Option<Holds> {
+        self.for_mounts.log.as_ref().map(|log| log.holds.of(block))
+    }
+
+    /// The drive goes on with the log that a mount has found, over blocks that hold this.
+    pub(crate) fn go_on_with_log(&mut self, holds: HoldsOfBlocks, found: FoundLog) {
+        debug_assert!(self.for_mounts.log.is_none(), "there are two logs");
+        if let Some(chain) = &found.chain {
+            // So the next page is not needed soon.
+            chain.reserved.iter().rev().for_each(|block| self.pool.bring_forward(*block));
+        }
+        let anew = if found.chain.is_none() { self.clock.next_version() } else { 0 };
+        self.for_mounts.log = Some(BlockLog::new(&self.geometry, holds, found, anew));
+    }
+
+    /// A block was erased.
+    pub(super) fn log_erased(&mut self, block: Block) {
+        if let Some(log) = &mut self.for_mounts.log {
+            log.holds.set(block, Holds::Nothing);
+        }
+    }
+
+    /// The first page of a block was programmed.
+    pub(super) fn log_begun(&mut self, block: Block, kind: Kind) {
+        if let Some(log) = &mut self.for_mounts.log {
+            log.holds.set(block, Holds::of(kind));
+        }
+    }
+
+    pub(super) fn ram_of_log(&self, ledger: &mut RamLedger) {
+        if let Some(log) = &self.for_mounts.log {
+            ledger.structure("block_log.table", log.holds.bytes() as u64);
+            ledger.structure("block_log.page", u64::from(self.geometry.page_bytes()));
+            let lists = u64::from(reserved_max(&self.geometry)) + log.failing.capacity() as u64;
+            ledger.index("index.block_log", lists * 4 + size_of::<BlockLog>() as u64);
+        }
+    }
+}
