@@ -43,8 +43,8 @@ use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
 use dirty_queue::DirtyQueue;
+use log::MappingLog;
 pub(crate) use log::Overruled;
-use log::{InLog, LogShape, MappingLog};
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
 use synchronized::Says;
@@ -158,31 +158,6 @@ impl PagedMapping {
         self.cache.evict(evict);
     }
 
-    /// So many thousandths of the table wait in a mapping log.
-    pub(crate) fn keep_log(&mut self, geometry: &Geometry, permille: u32) {
-        let shape = LogShape {
-            logical_pages: self.logical_pages,
-            parts: self.table.parts(),
-            entries_per_page: self.entries_per_page,
-            entries: self.cache.capacity(),
-            permille,
-        };
-        self.log = Some(Box::new(MappingLog::new(geometry, shape, self.barriers)));
-    }
-
-    /// Entries that may wait in such a log: each may name a page that is not known to be stale.
-    pub(crate) fn log_entries(logical_pages: u32, permille: u32) -> u64 {
-        u64::from(logical_pages) * u64::from(permille) / 1000
-    }
-
-    /// What such a log needs of the flash.
-    pub(crate) fn log_needs(geometry: &Geometry, logical_pages: u32, entries: u32, permille: u32) -> Needs {
-        let parts = translation_pages(geometry, logical_pages);
-        let entries_per_page = entries_per_page(geometry);
-        let shape = LogShape { logical_pages, parts, entries_per_page, entries, permille };
-        shape.needs(geometry, geometry.pages_per_block().into())
-    }
-
     /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
     ///
     /// Each page that a collection moves may evict an entry, and so synchronize a translation page. The hand of the
@@ -271,13 +246,8 @@ impl PagedMapping {
 
     /// An entry as flash has it.
     fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
-        match self.log.as_mut().map_or(InLog::Nothing, |log| log.look_up(io, key)) {
-            InLog::Nothing => {}
-            InLog::Entry(entry) => return entry,
-            InLog::Lost => {
-                self.damaged = true;
-                return MISLAID;
-            }
+        if let Some(entry) = self.entry_in_log(io, key) {
+            return entry;
         }
         match self.table.peek(io, self.translation_page_of(key)) {
             PartRead::Nowhere => entry_of(Place::Nowhere),

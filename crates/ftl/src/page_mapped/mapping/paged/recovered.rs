@@ -12,7 +12,8 @@
 //! the logical page alone. If the physical page was erased and written again with the same logical page, its newest
 //! content would be reported as stale.
 
-use super::{InLog, Overruled, PagedMapping, Slot, get, put};
+use super::log::InLog;
+use super::{Overruled, PagedMapping, Slot, get, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;

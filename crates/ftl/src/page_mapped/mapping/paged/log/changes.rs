@@ -1,7 +1,7 @@
 //! Changes of many entries at a time: trims, and entries that a recovery makes anew. They go through the cache.
 
 use super::super::{LOST, MISLAID, PagedMapping, TRIMMED, get};
-use super::Overruled;
+use super::{InLog, Overruled};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::mapping::{Place, place_of};
@@ -11,6 +11,18 @@ use core::ops::Range;
 use phelsuma_nand::{LogicalPage, Nand, Page};
 
 impl PagedMapping {
+    /// The entry of a logical page in a run, if one has any.
+    pub(in super::super) fn entry_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> Option<u32> {
+        match self.log.as_mut()?.look_up(io, key) {
+            InLog::Nothing => None,
+            InLog::Entry(entry) => Some(entry),
+            InLog::Lost => {
+                self.damaged = true;
+                Some(MISLAID)
+            }
+        }
+    }
+
     /// Logical pages that a trim takes at a time, where there is a log.
     pub(in super::super) fn trimmed_at_once(&self) -> u32 {
         self.log.as_ref().map_or(u32::MAX, |log| log.spill_at.div_ceil(2))

@@ -27,19 +27,20 @@
 mod changes;
 mod fold;
 mod lookup;
+mod needs;
 mod restore;
+mod shape;
 mod spill;
 
 pub(super) use lookup::InLog;
+pub(super) use shape::LogShape;
 
-use super::super::{Place, place_of};
-use super::PagedMapping;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::BlockUse;
 use crate::page_mapped::durability::ScanFrom;
+use crate::page_mapped::mapping::{Place, place_of};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::needs::Needs;
-use crate::page_mapped::runs::{Buffer, Rule, RunHeader, RunMerge, SortedRuns, Tuning};
+use crate::page_mapped::runs::{Buffer, Rule, RunHeader, RunMerge, SortedRuns};
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
@@ -174,51 +175,6 @@ struct Tally {
     folded: u64,
     looks: u64,
     look_reads: u64,
-}
-
-/// What a log is made for.
-#[derive(Clone, Copy)]
-pub(super) struct LogShape {
-    pub(super) logical_pages: u32,
-    pub(super) parts: u32,
-    pub(super) entries_per_page: u32,
-    /// Of the cache.
-    pub(super) entries: u32,
-    /// Thousandths of the table that may wait.
-    pub(super) permille: u32,
-}
-
-impl LogShape {
-    /// Dirty entries that are spilled at a time: those of a page, or three quarters of a smaller cache.
-    fn spill_at(&self, tuning: &Tuning) -> u32 {
-        (tuning.buffer_entries() as u32).min(self.entries / 4 * 3).max(1)
-    }
-
-    /// Entries that may wait.
-    fn limit(&self) -> u64 {
-        PagedMapping::log_entries(self.logical_pages, self.permille).max(1)
-    }
-
-    /// The tuning of its runs. What was folded stays in a run until that is merged: a run has no more entries than may
-    /// have waited when it was made.
-    fn tuning(&self, geometry: &Geometry) -> Tuning {
-        let page = Tuning::of_words(geometry, 1).buffer_entries() as u64;
-        let most = self.limit() + 4 * page + u64::from(self.entries);
-        Tuning::of_words(geometry, u32::try_from(most).unwrap_or(u32::MAX))
-    }
-
-    /// What a log needs of the flash where a collection makes so many updates.
-    pub(super) fn needs(&self, geometry: &Geometry, updates: u64) -> Needs {
-        let tuning = self.tuning(geometry);
-        let spill_at = u64::from(self.spill_at(&tuning));
-        // A set of the cache that is full of dirty entries brings about a spill as well: it has some sixteen of them.
-        let spills = updates / spill_at.min(16) + 2;
-        let runs = tuning.needs(spills * tuning.buffer_entries() as u64, None);
-        let entries = updates + u64::from(self.entries);
-        // As many as wait with an entry are folded with it, at the least one.
-        let folds = entries * u64::from(self.parts) / self.limit() + spills;
-        Needs { live_pages: runs.live_pages, programs: runs.programs + spills + folds, ..Needs::default() }
-    }
 }
 
 impl MappingLog {
