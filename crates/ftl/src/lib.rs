@@ -37,10 +37,10 @@ struct FirmwareGuide;
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{
-    BlockLogPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, FastParts,
-    FastSequential, GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme,
-    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize,
-    TrimPages, ValidityPart, WearPart, parameters,
+    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, FastParts, FastSequential,
+    GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MergeCosts,
+    MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize, TrimPages, ValidityPart,
+    WearPart, parameters,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
@@ -48,6 +48,7 @@ pub use finding::{Disagreement, Finding};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use look::{BlockLook, BlockState, ExtentLook, GeckoLook, RunLook};
 pub use medium::anchor::ANCHOR_BLOCKS;
+pub use medium::log_part::BlockLogPart;
 pub use policy::Knowledge;
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;

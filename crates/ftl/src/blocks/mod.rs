@@ -25,7 +25,7 @@ mod watch;
 mod wear;
 
 use block_log::BlockLog;
-pub(crate) use block_log::{FoundChain, FoundLog, LogPage, Region, pages_of_table, region_blocks};
+pub(crate) use block_log::{BlockLogPage, FoundChain, FoundLog, Region, pages_of_table, region_blocks};
 pub use counters::Counters;
 use free_block::Blank;
 pub use group_minima::GroupMinima;

@@ -22,12 +22,6 @@ pub(crate) trait OnFlash {
     fn structures_on_flash(&self, geometry: &Geometry) -> String;
 }
 
-impl OnFlash for PageParts {
-    fn structures_on_flash(&self, geometry: &Geometry) -> String {
-        self.structures(geometry)
-    }
-}
-
 impl OnFlash for LogParts {
     fn structures_on_flash(&self, geometry: &Geometry) -> String {
         self.structures(geometry)

@@ -1,15 +1,15 @@
 //! Parts by name: as results have them, and as a drive's description keeps them.
 
-use super::{DirectoryPart, IntegrityPart, MappingPart, PageParts, PowerPart, ValidityPart, WearPart};
+use super::{DirectoryPart, IntegrityPart, MappingPart, OnFlash, PageParts, ValidityPart, WearPart};
 use crate::spec::{Stated, with};
 use alloc::format;
 use alloc::string::{String, ToString};
 use phelsuma_nand::Geometry;
 
-impl PageParts {
+impl OnFlash for PageParts {
     /// The parts that decide what stands on flash, as a drive's description keeps them: one that was written with
     /// others cannot be recovered. Victim and placement may change from one start to the next.
-    pub(crate) fn structures(&self, geometry: &Geometry) -> String {
+    fn structures_on_flash(&self, geometry: &Geometry) -> String {
         let mapping = match self.mapping {
             MappingPart::Paged { directory: DirectoryPart::BTree { fanout, .. }, .. } => format!("b-tree({fanout})"),
             MappingPart::Paged { log: 1.., .. } => format!("{} log", self.mapping.word()),
@@ -19,18 +19,11 @@ impl PageParts {
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
             _ => self.validity.word().to_string(),
         };
-        // Writes that were not flushed at the mount of such a drive are gone for good: no other recovery may bring them
-        // back.
-        let recovery = if self.power == PowerPart::Fast { " fast" } else { "" };
-        let log = if self.has_block_log(geometry) { " block-log" } else { "" };
-        format!("{mapping} {validity}{recovery}{log}")
+        format!("{mapping} {validity}{}", self.structures_of_power(geometry))
     }
+}
 
-    /// Whether dirty entries of its mapping wait in a log.
-    pub(crate) fn keeps_log(&self) -> bool {
-        matches!(self.mapping, MappingPart::Paged { log: 1.., .. })
-    }
-
+impl PageParts {
     /// What becomes of metadata and how a power cut is survived, as in results.
     pub fn names_of_metadata_and_power(&self) -> [&'static str; 2] {
         [self.metadata.word(), self.power.word()]

@@ -91,11 +91,8 @@ impl Parts for PageParts {
 
     /// The parts may rule out the present recovery scheme. If no other was requested, power cuts are not survived then.
     fn settle(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
-        if let Some((name, value, right)) = self.why_not_together() {
+        if let Some((name, value, right)) = self.why_not_together().or_else(|| self.why_no_block_log()) {
             return Err(ConfigError::BadValue { name: name.into(), value, right });
-        }
-        if let Some(right) = self.why_no_block_log() {
-            return Err(ConfigError::BadValue { name: "power.block-log".into(), value: "on".into(), right });
         }
         let Some(why) = self.why_not_survivable().filter(|_| self.power != PowerPart::Nothing) else { return Ok(()) };
         match settings.iter().find(|(name, _)| *name == "power") {

@@ -1,6 +1,7 @@
 //! The parts of a page-mapped FTL but its policies, in the order in which an image keeps them. Each has its choices,
 //! their parameters with ranges and defaults, and what each of them means.
 
+use crate::medium::log_part::BlockLogPart;
 use crate::spec::{Requirement, group, part, values};
 
 /// A cached mapping entry, at packed size.
@@ -147,18 +148,6 @@ part! { "power" "how a power cut is survived: by reading all spare areas; a batt
             they are, or a read error; the integrity part says what of it was acknowledged."
         Nothing "nothing" "Not at all."
     }
-}
-
-values! { BlockLogPart "Whether GeckoRec keeps a block log." {
-    Auto "auto" "On drives of 65,536 blocks and more, unless wear levelling or a policy needs every block's first spare area \
-        at a mount."
-    On "on" "On any drive."
-    Off "off" "On none."
-} }
-
-impl PowerPart {
-    /// GeckoRec, with a block log where that is large enough to pay.
-    pub const GECKO_REC: Self = Self::GeckoRec { block_log: BlockLogPart::Auto };
 }
 
 part! { "wear" "whether blocks are worn evenly";

@@ -2,18 +2,12 @@
 
 use super::by_name::Parts;
 use super::together::needs;
-use super::{
-    BlockLogPart, IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, ValidityPart, WearPart,
-};
+use super::{IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, ValidityPart, WearPart};
 use crate::medium::marks::{BACK_POINTER, DAMAGE, ERASE_COUNT, Owner, SCAN_MARK};
 use crate::spec::either;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use phelsuma_nand::Geometry;
-
-/// A smaller drive mounts fast without a block log: its first spare areas take at most 0.2 s at 3 µs each.
-const BLOCK_LOG_FROM: u32 = 65_536;
 
 impl PageParts {
     /// Whether a battery saves the state that is in RAM alone when the power fails.
@@ -39,32 +33,6 @@ impl PageParts {
     /// Whether wear levelling and how power cuts are survived write the same bits of a spare area.
     pub(crate) fn shares_bits(&self) -> bool {
         self.wear != WearPart::Nothing && !self.marks_of_power().iter().all(|owner| owner.is_apart_from(ERASE_COUNT))
-    }
-
-    /// Whether it keeps a block log on a drive of this shape (`blocks/block_log`).
-    pub(crate) fn has_block_log(&self, geometry: &Geometry) -> bool {
-        match self.power {
-            PowerPart::GeckoRec { block_log: BlockLogPart::On } => true,
-            PowerPart::GeckoRec { block_log: BlockLogPart::Auto } => {
-                geometry.blocks() >= BLOCK_LOG_FROM && !self.needs_first_pages()
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether a mount reads every block's first spare area for wear levelling or for a policy.
-    fn needs_first_pages(&self) -> bool {
-        self.wear != WearPart::Nothing || self.victim.wants().or(self.placement.wants()).is_any()
-    }
-
-    /// Why there can be no block log that was asked for.
-    pub(crate) fn why_no_block_log(&self) -> Option<String> {
-        let asked = self.power == PowerPart::GeckoRec { block_log: BlockLogPart::On };
-        (asked && self.needs_first_pages()).then(|| {
-            "a mount needs the first spare area of every block with wear=levelling, and with a policy that goes by when blocks \
-             were written; with those auto and off are right"
-                .into()
-        })
     }
 
     /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
@@ -143,29 +111,6 @@ mod tests {
     use crate::PowerPart;
     use crate::presets::with;
     use alloc::string::ToString;
-    use phelsuma_nand::Geometry;
-
-    #[test]
-    fn a_block_log_is_refused_where_a_mount_needs_every_first_page() {
-        let on = ("power.block-log", "on");
-        let large = Geometry::new(4096, 128, 65_536, 1, 1).unwrap();
-        let small = Geometry::new(4096, 128, 65_535, 1, 1).unwrap();
-        let has = |settings: &[(&str, &str)], geometry| with("geckoftl", settings).unwrap().has_block_log(geometry);
-        assert!(has(&[], &large) && !has(&[], &small));
-        assert!(has(&[on], &small) && !has(&[("power.block-log", "off")], &large));
-        let needing: [&[(&str, &str)]; 2] = [&[("wear", "levelling")], &[("victim", "cost-benefit")]];
-        for settings in needing {
-            assert!(!has(settings, &large));
-            let error = with("geckoftl", &[settings, &[on]].concat()).unwrap_err().to_string();
-            assert!(error.contains("those auto and off are right"), "{error}");
-        }
-        assert!(with("dftl", &[on]).unwrap_err().to_string().ends_with("only power=gecko-rec has a block log"));
-        let structures = |log| with("geckoftl", &[("power.block-log", log)]).unwrap().structures(&large);
-        assert_eq!(
-            (structures("on").as_str(), structures("off").as_str()),
-            ("paged gecko(2, 0) block-log", "paged gecko(2, 0)")
-        );
-    }
 
     #[test]
     fn what_cannot_survive_is_refused_if_asked_for_and_given_up_if_not() {

@@ -3,6 +3,7 @@
 //! It holds:
 //! - the drive's description and its two clocks;
 //! - what a page to be programmed carries, and which part owns which bits of a spare area;
+//! - whether there is a block log;
 //! - state of RAM that is written down under a seal;
 //! - free blocks, blocks that fail, and what kind of pages blocks hold;
 //! - a host's read;
@@ -16,6 +17,7 @@ mod free_pool;
 mod good_blocks;
 mod holds;
 pub(crate) mod host_read;
+pub(crate) mod log_part;
 pub(crate) mod marks;
 mod new_page;
 mod phase;

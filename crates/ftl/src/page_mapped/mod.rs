@@ -27,6 +27,7 @@ mod serving;
 mod settle;
 mod shape;
 mod shared_tree;
+mod short_mounts;
 mod sorting;
 mod starting;
 mod streams;

@@ -197,7 +197,7 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
         _ => 0,
     };
     // The runs of a mapping log are read before and after the merges that are in doubt, and for the pages in doubt.
-    let more = more + if config.composition.keeps_log() { 3 * live } else { 0 };
+    let more = more + if PagedMapping::has_log_in(&config.composition) { 3 * live } else { 0 };
     Ok(RecoveryBound {
         reads: 2 * blocks + 6 * live + more + log_pages,
         spare_reads: 3 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages) + 2 * log_pages,

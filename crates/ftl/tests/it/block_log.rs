@@ -320,7 +320,8 @@ fn cuts_around_pages_of_the_log_lose_nothing() {
 #[test]
 fn mutants_of_the_block_log_go_wrong() {
     use phelsuma_ftl::Barrier;
-    let tries: [(Barrier, fn(&dyn Fn(&mut Config), u64)); 3] = [
+    type Suffer = fn(&dyn Fn(&mut Config), u64);
+    let tries: [(Barrier, Suffer); 3] = [
         (Barrier::LoggedBeforeOpened, cuts_around_log_pages),
         (Barrier::NewestLogPageFound, decays),
         (Barrier::OldestLogBlockFirst, given_up),

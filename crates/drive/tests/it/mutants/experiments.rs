@@ -265,7 +265,10 @@ pub(crate) const UNNOTICED: &[(Barrier, &str)] = &[
         "sweeps noticed it until pages of trims were reported as long as they are those pages, and have not since",
     ),
     (Barrier::ReplacedRunsHeld, "a block that is let go too early is the last one to be opened"),
-    (Barrier::FoldsBeforeMerges, "a fold and the page of a merge that leaves out its entries are seldom in flight together"),
+    (
+        Barrier::FoldsBeforeMerges,
+        "a fold and the page of a merge that leaves out its entries are seldom in flight together",
+    ),
     (
         Barrier::LeftOutStaysFolded,
         "a sweep of 40 cuts of a workload of 24,000 operations notices it, which takes too long for every run",

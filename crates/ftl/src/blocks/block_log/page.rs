@@ -41,7 +41,7 @@ pub(super) fn encode(geometry: &Geometry, reserved: &[Block], holds: &HoldsOfBlo
 }
 
 /// A page that was read.
-pub(crate) struct LogPage {
+pub(crate) struct BlockLogPage {
     pub(crate) reserved: Vec<Block>,
     /// Its slice: from this block on.
     pub(crate) from: u32,
@@ -50,7 +50,7 @@ pub(crate) struct LogPage {
     packed: Vec<u8>,
 }
 
-impl LogPage {
+impl BlockLogPage {
     /// What the page says; nothing if no drive of this shape can have written it.
     pub(crate) fn decode(geometry: &Geometry, bytes: &[u8]) -> Option<Self> {
         let word = |n: usize| Some(u32::from_le_bytes(bytes.get(4 * n..4 * n + 4)?.try_into().ok()?));
@@ -88,7 +88,7 @@ mod tests {
         let (mut from, mut seen) = (0, 0);
         while from < 4_003 {
             let (bytes, to) = encode(&geometry, &reserved, &holds, from);
-            let page = LogPage::decode(&geometry, &bytes).unwrap();
+            let page = BlockLogPage::decode(&geometry, &bytes).unwrap();
             assert_eq!((page.from, page.to, page.reserved.as_slice()), (from, to, reserved.as_slice()));
             for block in (from..to).map(Block) {
                 assert_eq!(page.holds(block), Some(holds.of(block)), "{block}");
@@ -102,8 +102,8 @@ mod tests {
         for (at, word) in [(0, 200u32), (4, 2), (4, 8_000), (8, 4), (8, 0), (8, u32::MAX), (12, 4_003)] {
             let mut bytes = good.clone();
             bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
-            assert!(LogPage::decode(&geometry, &bytes).is_none(), "{word} at {at}");
+            assert!(BlockLogPage::decode(&geometry, &bytes).is_none(), "{word} at {at}");
         }
-        assert!(LogPage::decode(&geometry, &good[..11]).is_none());
+        assert!(BlockLogPage::decode(&geometry, &good[..11]).is_none());
     }
 }

@@ -15,7 +15,7 @@
 use super::gathered::{GeckoDrive, GeckoGathered};
 use crate::FtlError;
 use crate::barriers::Barrier;
-use crate::blocks::{FoundChain, FoundLog, LogPage};
+use crate::blocks::{BlockLogPage, FoundChain, FoundLog};
 use crate::medium::{Holds, HoldsOfBlocks};
 use crate::page_mapped::durability::common::FoundPage;
 use alloc::vec::Vec;
@@ -119,7 +119,11 @@ impl LogReader {
     }
 
     /// The next older page of the chain; none where there is none, or it cannot be believed.
-    fn older<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, g: &mut GeckoGathered) -> Option<(FoundPage, LogPage)> {
+    fn older<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        g: &mut GeckoGathered,
+    ) -> Option<(FoundPage, BlockLogPage)> {
         while self.pages.is_empty() && !self.blocks.is_empty() {
             self.next_block(drive, g);
         }
@@ -127,7 +131,7 @@ impl LogReader {
         let geometry = drive.geometry();
         let page = match drive.read_page(found.page).verified() {
             Some((Content::Bytes(bytes), spare)) if spare == found.spare && spare.kind == Kind::BlockLog => {
-                LogPage::decode(&geometry, bytes)
+                BlockLogPage::decode(&geometry, bytes)
             }
             _ => None,
         };

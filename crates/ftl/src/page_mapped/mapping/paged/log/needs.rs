@@ -3,10 +3,16 @@
 use super::super::{PagedMapping, entries_per_page, translation_pages};
 use super::{LogShape, MappingLog};
 use crate::page_mapped::needs::Needs;
+use crate::{MappingPart, PageParts};
 use alloc::boxed::Box;
 use phelsuma_nand::Geometry;
 
 impl PagedMapping {
+    /// Whether such parts have a log.
+    pub(crate) fn has_log_in(parts: &PageParts) -> bool {
+        matches!(parts.mapping, MappingPart::Paged { log: 1.., .. })
+    }
+
     /// So many thousandths of the table wait in a mapping log.
     pub(crate) fn keep_log(&mut self, geometry: &Geometry, permille: u32) {
         let shape = LogShape {
