@@ -12,7 +12,6 @@ impl OnFlash for PageParts {
     fn structures_on_flash(&self, geometry: &Geometry) -> String {
         let mapping = match self.mapping {
             MappingPart::Paged { directory: DirectoryPart::BTree { fanout, .. }, .. } => format!("b-tree({fanout})"),
-            MappingPart::Paged { log: 1.., .. } => format!("{} log", self.mapping.word()),
             _ => self.mapping.word().to_string(),
         };
         let validity = match self.validity {

@@ -1,7 +1,7 @@
 //! Which parts cannot be together.
 
 use super::parts::PAGED;
-use super::{MappingPart, OnMiss, PageParts, PowerPart, ValidityPart};
+use super::{MappingPart, PageParts, ValidityPart};
 use crate::spec::Requirement;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -31,14 +31,6 @@ impl PageParts {
         let samples = self.victim.sample().is_some();
         let in_tree = matches!(self.validity, ValidityPart::MuTree { .. });
         let has_tree = matches!(self.mapping, MappingPart::MuTree { .. });
-        if let MappingPart::Paged { log: log @ 1.., on_miss, .. } = self.mapping {
-            let right =
-                matches!(self.power, PowerPart::GeckoRec { .. } | PowerPart::Nothing) && on_miss == OnMiss::Lazy;
-            let why = "a mapping log needs mapping.on-miss=lazy and power=gecko-rec";
-            if !right {
-                return Some(("mapping.log", log.to_string(), why.to_string()));
-            }
-        }
         let (part, why) = match (samples, in_tree) {
             (_, true) if !has_tree => ("validity", "validity=mu-tree needs mapping=mu-tree, whose tree it is"),
             (true, true) => (

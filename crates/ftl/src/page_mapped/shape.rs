@@ -227,6 +227,9 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
             "a mount with a block log does not read what wear levelling or a policy needs",
         ));
     }
+    if let Some(why) = PagedMapping::why_no_log(&config.composition) {
+        return Err(FtlError::Unsupported(why));
+    }
     let needs = needs(geometry, config)?;
     let block = u64::from(geometry.pages_per_block());
     let blocks = |pages: u64| u32::try_from(pages.div_ceil(block)).unwrap_or(u32::MAX);

@@ -1,5 +1,6 @@
 //! Which drives are written so that mounts are short: with a block log.
 
+use super::mapping::PagedMapping;
 use crate::config::{PageParts, PowerPart, WearPart};
 use crate::medium::log_part::BlockLogPart;
 use alloc::string::String;
@@ -44,6 +45,8 @@ impl PageParts {
             // Writes that were not flushed at the mount of such a drive are gone for good: no other recovery may bring
             // them back.
             PowerPart::Fast => " fast",
+            _ if PagedMapping::has_log_in(self) && self.has_block_log(geometry) => " block-log mapping-log",
+            _ if PagedMapping::has_log_in(self) => " mapping-log",
             _ if self.has_block_log(geometry) => " block-log",
             _ => "",
         }

@@ -3,7 +3,7 @@
 use super::super::{PagedMapping, entries_per_page, translation_pages};
 use super::{LogShape, MappingLog};
 use crate::page_mapped::needs::Needs;
-use crate::{MappingPart, PageParts};
+use crate::{MappingPart, OnMiss, PageParts, PowerPart};
 use alloc::boxed::Box;
 use phelsuma_nand::Geometry;
 
@@ -11,6 +11,13 @@ impl PagedMapping {
     /// Whether such parts have a log.
     pub(crate) fn has_log_in(parts: &PageParts) -> bool {
         matches!(parts.mapping, MappingPart::Paged { log: 1.., .. })
+    }
+
+    /// What stands in the way of a log that such parts have.
+    pub(crate) fn why_no_log(parts: &PageParts) -> Option<&'static str> {
+        let is_lazy = matches!(parts.mapping, MappingPart::Paged { on_miss: OnMiss::Lazy, .. });
+        let is_right = is_lazy && matches!(parts.power, PowerPart::GeckoRec { .. } | PowerPart::Nothing);
+        (Self::has_log_in(parts) && !is_right).then_some("mapping.log needs mapping.on-miss=lazy and power=gecko-rec")
     }
 
     /// So many thousandths of the table wait in a mapping log.
