@@ -131,6 +131,10 @@ pub(crate) fn whole_or_hexadecimal(text: &[u8], what: &str) -> Result<u64, Flaw>
     let Some(digits) = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")) else {
         return whole(text, what);
     };
+    of_hexadecimal(digits, text, what)
+}
+
+fn of_hexadecimal(digits: &[u8], text: &[u8], what: &str) -> Result<u64, Flaw> {
     let hexadecimal = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
     let value = std::str::from_utf8(digits).ok().filter(|_| hexadecimal).map(|text| u64::from_str_radix(text, 16));
     match value {
@@ -138,6 +142,20 @@ pub(crate) fn whole_or_hexadecimal(text: &[u8], what: &str) -> Result<u64, Flaw>
         Some(Err(_)) => Err(Flaw::Value(format!("{what} {} does not fit 64 bits", excerpt(text)))),
         None => Err(not_whole(text, what)),
     }
+}
+
+/// Whether a text without a mark has hexadecimal digits: letters and figures of them, and nothing else.
+pub(crate) fn shows_hexadecimal(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_hexdigit)
+        && text.iter().any(u8::is_ascii_digit)
+        && text.iter().any(u8::is_ascii_alphabetic)
+}
+
+/// A whole number in hexadecimal, with `0x` in front, `h` behind, or neither.
+pub(crate) fn hexadecimal(text: &[u8], what: &str) -> Result<u64, Flaw> {
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
+    let digits = digits.strip_suffix(b"h").or_else(|| digits.strip_suffix(b"H")).unwrap_or(digits);
+    of_hexadecimal(digits, text, what)
 }
 
 /// A device number: a whole number of 32 bits.

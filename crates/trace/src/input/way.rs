@@ -7,6 +7,9 @@ pub(crate) enum Step {
     Filter(&'static str),
     /// A member of a tar archive.
     Tar(String),
+    /// A member of one of several tar archives that were joined.
+    #[cfg(feature = "archives")]
+    JoinedTar(String),
     /// A member of a zip archive that unzip reads.
     Zip(String),
     /// A member of one that 7z alone reads.
@@ -58,6 +61,10 @@ impl Way {
                 Step::Filter(filter) if at == 0 => format!("{filter} {from} | "),
                 Step::Filter(filter) => format!("{filter} | "),
                 Step::Tar(member) => format!("tar -xOf {from} {}{} | ", options_end(member), quoted(member)),
+                #[cfg(feature = "archives")]
+                Step::JoinedTar(member) => {
+                    format!("tar --ignore-zeros -xOf {from} {}{} | ", options_end(member), quoted(member))
+                }
                 Step::Zip(member) => format!("unzip -p {from} {} | ", quoted(&as_pattern(member))),
                 #[cfg(feature = "archives")]
                 Step::SevenZip(member) => {
