@@ -17,6 +17,17 @@ pub(crate) enum Step {
     SevenZip(String),
 }
 
+impl Step {
+    fn is_tar(&self) -> bool {
+        match self {
+            Step::Tar(_) => true,
+            #[cfg(feature = "archives")]
+            Step::JoinedTar(_) => true,
+            _ => false,
+        }
+    }
+}
+
 /// A file, and the layers that were taken off so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Way {
@@ -49,7 +60,7 @@ impl Way {
         let steps = match self.steps.as_slice() {
             // tar finds these out by itself.
             [Step::Filter("gzip -dc" | "bzip2 -dc" | "xz -dc" | "zstd -dc"), rest @ ..]
-                if matches!(rest.first(), Some(Step::Tar(_))) =>
+                if rest.first().is_some_and(Step::is_tar) =>
             {
                 rest
             }

@@ -29,7 +29,7 @@ fn info_of(requests: &[Request]) -> TraceInfo {
 
 #[test]
 fn writes_of_a_tebibyte_take_little_memory() {
-    let tib = 1 << 40;
+    let tib = 1u64 << 40;
     let text = format!("time_us,op,offset,size\n1,W,0,{tib}\n2,W,0,{tib}\n3,W,4096,4096\n");
     let mut trace = reader_from(Cursor::new(text.into_bytes()), "t", &OpenOptions::default()).unwrap();
     let info = TraceInfo::gather(&mut trace, &of_pages(4096)).unwrap();

@@ -167,8 +167,8 @@ fn told(text: &str) -> String {
 #[test]
 fn what_is_suggested_reads_all_digits_of_times() {
     let rest = |n: u64| format!("{} {} 8", if n % 3 > 0 { "R" } else { "W" }, n * 7919 % 1000 * 8);
-    let second = |n: u64| 1_700_000_000 + n / 7;
     let us = |n: u64| n * 142_857;
+    let second = |n: u64| 1_700_000_000 + us(n) / 1_000_000;
     for (line, right) in [
         (
             &(|n: u64| format!("{} {}.{:06} {}", second(n), second(n), us(n) % 1_000_000, rest(n)))
@@ -180,10 +180,10 @@ fn what_is_suggested_reads_all_digits_of_times() {
             "-,time:ms,op,lba:512,size:512",
         ),
         (
-            &|n| format!("2024-01-01T12:00:{:02} {} {}", n / 7, 1_704_110_400_000_000 + us(n), rest(n)),
+            &|n| format!("2024-01-01T12:00:{:02} {} {}", us(n) / 1_000_000, 1_704_110_400_000_000 + us(n), rest(n)),
             "-,time:us,op,lba:512,size:512",
         ),
-        (&|n| format!("12:00:{:02} {} {}", n / 7, us(n), rest(n)), "-,time:us,op,lba:512,size:512"),
+        (&|n| format!("12:00:{:02} {} {}", us(n) / 1_000_000, us(n), rest(n)), "-,time:us,op,lba:512,size:512"),
         (&|n| format!("{} {} {}", us(n) / 1_000_000, us(n), rest(n)), "-,time:us,op,lba:512,size:512"),
     ] {
         let text = lines("", line);
@@ -193,6 +193,9 @@ fn what_is_suggested_reads_all_digits_of_times() {
     let said = error(&twice);
     assert!(said.contains("--columns -,time:us,op,lba:512,size takes `time_us`"), "{said}");
     let passed_over = lines("time_s,stamp,op,lba_512,size_512", |n| format!("{},{},W,0,8", us(n) / 1_000_000, us(n)));
+    let parts =
+        lines("sec,nsec,op,lba_512,size_512", |n| format!("{},{},W,0,8", us(n) / 1_000_000, us(n) % 1_000_000 * 1000));
+    says(&read(&parts).1, "column `nsec` has parts of seconds, which are passed over");
     says(
         &read(&passed_over).1,
         "column `stamp` has the times of `time_s` with more digits: --columns -,time:us,op,lba:512,size:512 reads them",
@@ -203,17 +206,19 @@ fn what_is_suggested_reads_all_digits_of_times() {
 fn parts_of_seconds_in_a_column_of_their_own_are_joined_first() {
     let rest = |n: u64| format!("{} {} 8", if n % 3 > 0 { "R" } else { "W" }, n * 7919 % 1000 * 8);
     let part = |n: u64| n * 142_857 % 1_000_000;
+    let second = |n: u64| n * 142_857 / 1_000_000;
     for (line, awk) in [
         (
-            &(|n: u64| format!("{} {} {}", 1_700_000_000 + n / 7, part(n) * 1000, rest(n))) as &dyn Fn(u64) -> String,
+            &(|n: u64| format!("{} {} {}", 1_700_000_000 + second(n), part(n) * 1000, rest(n)))
+                as &dyn Fn(u64) -> String,
             "awk '{ $1 = sprintf(\"%s.%09d\", $1, $2); ",
         ),
         (
-            &|n| format!("2024-01-01 12:00:{:02} {} {}", n / 7, part(n) / 1000, rest(n)),
+            &|n| format!("2024-01-01 12:00:{:02} {} {}", second(n), part(n) / 1000, rest(n)),
             "awk '{ $2 = sprintf(\"%s.%03d\", $2, $3); ",
         ),
         (
-            &|n| format!("{} {:06} {}", 1_700_000_000 + n / 7, part(n), rest(n)).replace(' ', ";"),
+            &|n| format!("{} {:06} {}", 1_700_000_000 + second(n), part(n), rest(n)).replace(' ', ";"),
             "awk -F';' -v OFS=';' '{ $1 = sprintf(\"%s.%06d\", $1, $2); ",
         ),
     ] {

@@ -228,18 +228,25 @@ impl AnyColumns {
     /// The error of a line, with the option that reads its numbers as hexadecimal where they show that.
     #[cold]
     fn in_hexadecimal(&self, cells: &Cells<'_>, flaw: Flaw) -> Flaw {
-        type Is = fn(&Column) -> bool;
-        let columns: [(&(&[u8], Unit), &str, Is); 2] = [
-            (&cells.address, "address", |column| matches!(column, Column::Address(_))),
-            (&cells.size, "size", |column| matches!(column, Column::Size(_))),
-        ];
-        let shows = columns.into_iter().find(|((text, unit), _, _)| !unit.hex && number::shows_hexadecimal(text));
-        let Some(((text, _), what, is)) = shows.filter(|_| matches!(flaw, Flaw::Shape(_))) else { return flaw };
-        let spec = self.spec.clone().in_hexadecimal(is);
-        Flaw::Value(format!(
-            "the {what} is not a whole number, and hexadecimal digits: {}; --columns {spec} takes each {what} for hexadecimal",
-            excerpt(text)
-        ))
+        let shows = |(text, unit): (&[u8], Unit)| !unit.hex && number::shows_hexadecimal(text);
+        let is_address = |column: &Column| matches!(column, Column::Address(_));
+        let is_size = |column: &Column| matches!(column, Column::Size(_));
+        let spec = self.spec.clone();
+        let (spec, what, text) = if shows(cells.address) {
+            (spec.in_hexadecimal(is_address), "address", cells.address.0)
+        } else if shows(cells.size) {
+            (spec.in_hexadecimal(is_size), "size", cells.size.0)
+        } else {
+            return flaw;
+        };
+        match flaw {
+            Flaw::Shape(_) => Flaw::Value(format!(
+                "the {what} is not a whole number, and hexadecimal digits: {}; --columns {spec} takes each {what} for \
+                 hexadecimal",
+                excerpt(text)
+            )),
+            value => value,
+        }
     }
 
     fn device(&mut self, text: &[u8]) -> Result<u32, Flaw> {

@@ -137,13 +137,15 @@ pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
             Passed { at, name, seen: look(cells.iter().copied(), separator), cells }
         })
         .collect();
+    let found = times(settled, &passed_over, &rows);
     let time = spec.columns.iter().position(|column| matches!(column, Column::Time(_)));
+    let time = time.or(found.as_ref().map(|(at, _)| *at));
     let of_time = rows.first().zip(time).and_then(|(row, time)| row.get(time));
     let in_seconds = of_time.is_some_and(|time| !time.contains(&b'.'));
     let parts = passed_over.iter().filter(|_| in_seconds).filter_map(Passed::parts_of_seconds);
     let events = passed_over.iter().filter_map(Passed::events);
     let finer = finer_times(settled, &passed_over, &rows);
-    times(settled, &passed_over, &rows).into_iter().chain(finer).chain(parts).chain(events).collect()
+    found.map(|(_, said)| said).into_iter().chain(finer).chain(parts).chain(events).collect()
 }
 
 /// That a person names no times where a column that is passed over looks like some.
@@ -174,8 +176,8 @@ struct Passed<'a> {
     seen: Seen<'a>,
 }
 
-/// Where no column is taken for times, the one that has some: by its name, else by its values.
-fn times(settled: &Settled, passed_over: &[Passed<'_>], rows: &[Vec<&[u8]>]) -> Option<String> {
+/// Where no column is taken for times, the one that has some, and what is said of it: by its name, else by its values.
+fn times(settled: &Settled, passed_over: &[Passed<'_>], rows: &[Vec<&[u8]>]) -> Option<(usize, String)> {
     if settled.spec.time().is_some() {
         return None;
     }
@@ -190,10 +192,11 @@ fn times(settled: &Settled, passed_over: &[Passed<'_>], rows: &[Vec<&[u8]>]) -> 
     let mut with_time = settled.spec.clone();
     with_time.columns.get_mut(column.at).into_iter().for_each(|slot| *slot = Column::Time(clock));
     let unread = column.seen.unread.and_then(date::unread).map_or(String::new(), |unread| format!("; {unread}"));
-    Some(format!(
+    let said = format!(
         "no times were found: durations will be 0, though `{}` looks like times; --columns {with_time} reads them{unread}",
         excerpt(column.name)
-    ))
+    );
+    Some((column.at, said))
 }
 
 /// The column of those that are passed over that has the times of another one with more digits, and its unit.

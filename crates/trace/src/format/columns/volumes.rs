@@ -277,7 +277,7 @@ fn is_drive(cell: &[u8]) -> bool {
     };
     let windows = || matches!(name.as_bytes(), [letter, b':'] if letter.is_ascii_lowercase());
     let kernel = || name.split_once(':').is_some_and(|(major, minor)| digits(major) && digits(minor));
-    PREFIXES.iter().any(|prefix| numbered(&prefix)) || scsi() || windows() || kernel()
+    PREFIXES.iter().any(numbered) || scsi() || windows() || kernel()
 }
 
 #[cfg(test)]
