@@ -62,8 +62,7 @@ fn columns_that_look_like_devices_are_said() {
         }
     }
     let text = lines("time_us,spindle,op,offset,size", |n| format!("{},{},W,0,512", n * 10, n % 2));
-    let (_, report) =
-        read_with(&text.split_once('\n').unwrap().1.to_owned(), &by("time:us,device:name,op,offset,size")).unwrap();
+    let (_, report) = read_with(text.split_once('\n').unwrap().1, &by("time:us,device:name,op,offset,size")).unwrap();
     assert_eq!((report.devices, report.warnings), (2, Vec::new()));
     // Beside a host it may be one of the host's.
     let text = lines("time_us,host,store,op,offset,size", |n| format!("{n},h{},s{},W,0,4096", n % 2, n % 4));
@@ -151,7 +150,7 @@ fn a_mark_on_some_lines_is_said() {
 #[test]
 fn hexadecimal_numbers_are_suggested() {
     let text = lines("a b c d", |n| {
-        format!("0.{n:03} {} {:06x} 4096", if n % 3 > 0 { "R" } else { "W" }, n * 7919 % 1000 * 4096)
+        format!("0.{n:03} {} {:06x} 4096", ["W", "R", "R"][(n % 3) as usize], n * 7919 % 1000 * 4096)
     });
     let said = error(&text);
     assert!(said.contains("; --columns time:s,op,offset:hex,size --skip-lines 1 may be right"), "{said}");
@@ -166,7 +165,7 @@ fn told(text: &str) -> String {
 
 #[test]
 fn what_is_suggested_reads_all_digits_of_times() {
-    let rest = |n: u64| format!("{} {} 8", if n % 3 > 0 { "R" } else { "W" }, n * 7919 % 1000 * 8);
+    let rest = |n: u64| format!("{} {} 8", ["W", "R", "R"][(n % 3) as usize], n * 7919 % 1000 * 8);
     let us = |n: u64| n * 142_857;
     let second = |n: u64| 1_700_000_000 + us(n) / 1_000_000;
     for (line, right) in [
@@ -204,7 +203,7 @@ fn what_is_suggested_reads_all_digits_of_times() {
 
 #[test]
 fn parts_of_seconds_in_a_column_of_their_own_are_joined_first() {
-    let rest = |n: u64| format!("{} {} 8", if n % 3 > 0 { "R" } else { "W" }, n * 7919 % 1000 * 8);
+    let rest = |n: u64| format!("{} {} 8", ["W", "R", "R"][(n % 3) as usize], n * 7919 % 1000 * 8);
     let part = |n: u64| n * 142_857 % 1_000_000;
     let second = |n: u64| n * 142_857 / 1_000_000;
     for (line, awk) in [
