@@ -22,6 +22,7 @@ pub(crate) mod parser;
 mod passed;
 mod seen;
 pub(crate) mod settle;
+pub(crate) mod settled;
 pub(crate) mod suggest;
 mod title;
 pub(crate) mod units;

@@ -2,7 +2,7 @@
 
 use super::commas::{self, Commas};
 use super::keyed::{self, Keys};
-use super::settle::Settled;
+use super::settled::Settled;
 use super::{Clock, Column, ColumnSpec, Unit, bare, date, ops, units};
 use crate::error::excerpt;
 use crate::format::line_parser::{LineParser, Separator};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::lines::lines_of;
 use super::seen::{Seen, look, number};
-use super::settle::Settled;
+use super::settled::Settled;
 use super::{Clock, Column, ColumnSpec, date, finer, heading, keyed, units};
 use crate::error::excerpt;
 use crate::format::{SECTOR_BYTES, TimeUnit};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::passed::{all_rows, cells_of};
 use super::seen::{Seen, look};
-use super::settle::Settled;
+use super::settled::Settled;
 use super::{Column, ColumnSpec, heading};
 use crate::error::excerpt;
 
