@@ -51,7 +51,9 @@ pub(crate) fn warnings(files: &[FileRead], noted: &Noted, notes: &[(Note, u64)],
     }
     for (file, of) in files.iter().zip(&noted.of_files) {
         let doubts = of_file(file, &of.clock, &of.signs, noted.named);
-        warnings.extend(doubts.into_iter().map(|doubt| format!("{}: {doubt}", file.file)));
+        let doubts = doubts.into_iter().chain(devices_of_one_request(of.devices_of_one_request()));
+        let name = if files.len() > 1 { format!("{}: ", file.file) } else { String::new() };
+        warnings.extend(doubts.map(|doubt| name.clone() + &doubt));
     }
     warnings.extend(epochs(files, &noted.of_files));
     if let (devices @ 1.., events) = noted.events.without_requests() {
@@ -59,11 +61,8 @@ pub(crate) fn warnings(files: &[FileRead], noted: &Noted, notes: &[(Note, u64)],
             "devices with other events and without a request: {devices}, events of these: {events}; --event takes another"
         ));
     }
-    if noted.devices() > DEVICES_FEW && noted.devices() >= noted.signs.ranges {
-        warnings.push(format!(
-            "there are as many devices as requests, {}: is the column of devices another one? --columns passes it over as `-`",
-            noted.devices()
-        ));
+    if noted.of_files.is_empty() && noted.devices() >= noted.signs.ranges {
+        warnings.extend(devices_of_one_request(noted.devices()));
     }
     if noted.clock.steps_back > 0 && !sorted {
         let what = format!("requests earlier than the one before them: {}; --sort orders them", noted.clock.steps_back);
@@ -78,24 +77,39 @@ fn of_file(file: &FileRead, clock: &Clock, signs: &Signs, named: UnitsNamed) -> 
     sizes(file, signs, named).into_iter().chain(times).collect()
 }
 
+/// That each of so many devices has one request.
+fn devices_of_one_request(devices: u64) -> Option<String> {
+    (devices > DEVICES_FEW).then(|| {
+        format!(
+            "there are as many devices as requests, {devices}: is the column of devices another one? --columns passes it \
+             over as `-`"
+        )
+    })
+}
+
 /// Whether times of several files are counted from different beginnings.
 fn epochs(files: &[FileRead], of_files: &[OfFile]) -> Option<String> {
-    let mut spans: Vec<(&FileRead, &Clock)> =
-        files.iter().zip(of_files.iter().map(|of| &of.clock)).filter(|(_, clock)| clock.first_ns.is_some()).collect();
-    spans.sort_by_key(|(_, clock)| clock.earliest_ns);
+    // The beginning of a file is known of, also where reading stops before.
+    let span = |of: &OfFile| {
+        let read = of.clock.first_ns.map(|_| (of.clock.earliest_ns, of.clock.latest_ns));
+        read.or_else(|| of.begin_ns.map(|begin_ns| (begin_ns, begin_ns)))
+    };
+    let spans = files.iter().zip(of_files).filter_map(|(file, of)| Some((file, span(of)?)));
+    let mut spans: Vec<(&FileRead, (u64, u64))> = spans.collect();
+    spans.sort_by_key(|(_, (earliest_ns, _))| *earliest_ns);
     let mut last: Option<(&FileRead, u64)> = None;
-    for (file, clock) in spans {
-        if let Some((before, latest_ns)) = last
-            && clock.earliest_ns.saturating_sub(latest_ns) > APART_NS
+    for (file, (earliest_ns, latest_ns)) in spans {
+        if let Some((before, until_ns)) = last
+            && earliest_ns.saturating_sub(until_ns) > APART_NS
         {
-            let days = (clock.earliest_ns - latest_ns) / DAY_NS;
+            let days = (earliest_ns - until_ns) / DAY_NS;
             return Some(format!(
-                "{} begins {days} days after {} has ended: their times have different beginnings",
+                "{} begins {days} days after what was read of {} ends: their times have different beginnings",
                 file.file, before.file
             ));
         }
-        if last.is_none_or(|(_, latest_ns)| clock.latest_ns > latest_ns) {
-            last = Some((file, clock.latest_ns));
+        if last.is_none_or(|(_, until_ns)| latest_ns > until_ns) {
+            last = Some((file, latest_ns));
         }
     }
     None

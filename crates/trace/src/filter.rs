@@ -93,6 +93,7 @@ impl Records for Filtered {
                 continue;
             }
             noted.usable += 1;
+            noted.take_of_file(&record);
             if let Some(filters) = &self.filters {
                 let begin_ns = noted.begin_ns.get_or_insert(record.time_ns);
                 if self.before_span {

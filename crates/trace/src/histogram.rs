@@ -1,6 +1,7 @@
 //! A histogram by powers of two: how many values there are of each magnitude.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// How many values of each magnitude there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,26 @@ impl LogHistogram {
     pub fn add(&mut self, value: u64) {
         if let Some(entry) = self.counts.get_mut(value.max(1).ilog2() as usize) {
             *entry += 1;
+        }
+    }
+
+    /// Counts a value so many times.
+    pub(crate) fn add_many(&mut self, value: u64, times: u64) {
+        if let Some(entry) = self.counts.get_mut(value.max(1).ilog2() as usize) {
+            *entry += times;
+        }
+    }
+
+    /// Counts each of these values once.
+    pub(crate) fn add_each(&mut self, values: RangeInclusive<u64>) {
+        let (mut low, high) = (*values.start(), *values.end());
+        while low <= high {
+            let last = (u64::MAX >> low.max(1).leading_zeros()).min(high);
+            self.add_many(low, last - low + 1);
+            low = last.saturating_add(1);
+            if last == u64::MAX {
+                break;
+            }
         }
     }
 

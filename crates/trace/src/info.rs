@@ -1,17 +1,17 @@
 //! The content of a trace, or the requests of a workload: one streaming pass, everything counted in pages and bytes.
 //!
 //! Memory:
-//! - 17 bytes per slot of a hash table that holds every page ever *written*. That is 20 to 39 bytes per unique written
-//!   page (half as much again for a moment when a table grows);
+//! - 17 bytes per slot of a hash table that holds every page ever *written* by requests of less than 128 pages. That is
+//!   20 to 39 bytes per unique written page (half as much again for a moment when a table grows);
+//! - about 40 bytes per longer write, however many pages it has;
 //! - 16 bytes per run of neighbouring pages that are read or written;
 //! - 16 bytes for each of at most 65,536 distinct request sizes;
 //! - half a MiB for the places of requests.
 //!
-//! Over [`UNIQUE_PAGES_MAX`] written pages the pass stops with an error.
+//! Over [`UNIQUE_PAGES_MAX`] entries of these two the pass stops with an error.
 
 use std::collections::BTreeMap;
 
-use hashbrown::HashMap;
 use serde::Serialize;
 
 use crate::TraceError;
@@ -30,14 +30,17 @@ mod places;
 mod share;
 mod sizes;
 mod updates;
+mod written;
 
 use lifetimes::Counter;
 pub use lifetimes::Lifetimes;
 use share::share;
 pub use sizes::{SizeCount, Sizes};
 pub use updates::UpdateShare;
+use written::Written;
 
-/// The most unique written pages, over all devices: up to about 8 GiB of memory.
+/// The most unique written pages, over all devices: up to about 8 GiB of memory. Those of a write of 128 pages or more
+/// count as one.
 pub const UNIQUE_PAGES_MAX: u64 = 200_000_000;
 
 /// Statistics of a trace, or of a workload. Shares are between 0 and 1 and 0 where there is nothing to divide by.
@@ -150,46 +153,7 @@ struct DeviceState {
     highest_byte: u64,
     last_read_end: Option<u64>,
     last_write_end: Option<u64>,
-    /// Page → how many pages had been written before its latest write, or [`TRIMMED`].
-    written: HashMap<u64, u64>,
-    /// Of these, how many hold the last data of their page.
-    live: u64,
-}
-
-/// A page that was written and is trimmed.
-const TRIMMED: u64 = u64::MAX;
-
-impl DeviceState {
-    fn write(&mut self, page: u64, clock: u64, lifetimes: &mut Counter) -> bool {
-        let before = self.written.insert(page, clock);
-        match before {
-            Some(written) if written != TRIMMED => lifetimes.add(written, clock, false),
-            _ => self.live += 1,
-        }
-        before.is_none()
-    }
-
-    /// Trims the pages from `first` to before `after`; looks at no more pages than there are, or than were written.
-    fn trim(&mut self, first: u64, after: u64, clock: u64, lifetimes: &mut Counter) {
-        let live = &mut self.live;
-        let mut end = |written: &mut u64| {
-            if *written != TRIMMED {
-                lifetimes.add(*written, clock, true);
-                *written = TRIMMED;
-                *live -= 1;
-            }
-        };
-        if after.saturating_sub(first) > self.written.len() as u64 {
-            let inside = self.written.iter_mut().filter(|(page, _)| (first..after).contains(*page));
-            inside.for_each(|(_, written)| end(written));
-        } else {
-            (first..after).for_each(|page| {
-                if let Some(written) = self.written.get_mut(&page) {
-                    end(written);
-                }
-            });
-        }
-    }
+    written: Written,
 }
 
 /// How to count.
@@ -232,6 +196,8 @@ struct Tally {
     trimmed_bytes: u64,
     clock: Clock,
     unique_written: u64,
+    /// Pages and runs that are held of all devices.
+    held: u64,
 }
 
 impl TraceInfo {
@@ -307,6 +273,7 @@ impl Tally {
             trimmed_bytes: 0,
             clock: Clock::default(),
             unique_written: 0,
+            held: 0,
         })
     }
 
@@ -328,19 +295,20 @@ impl Tally {
                 self.trims += 1;
                 self.trimmed_bytes = self.trimmed_bytes.saturating_add(request.size_bytes);
                 let after = (request.offset_bytes + request.size_bytes) / page;
-                device.trim(request.offset_bytes.div_ceil(page), after, self.writes.pages, &mut self.lifetimes);
+                let first = request.offset_bytes.div_ceil(page);
+                device.written.trim(first..after, self.writes.pages, &mut self.lifetimes);
             }
             Op::Read => self.reads.add(request, page, &mut device.last_read_end),
             Op::Write => {
                 let begun = self.writes.pages;
                 self.writes.add(request, page, &mut device.last_write_end);
-                let mut new = 0;
-                for (clock, number) in (begun..self.writes.pages).zip(request.offset_bytes / page..) {
-                    new += u64::from(device.write(number, clock, &mut self.lifetimes));
-                }
+                let first = request.offset_bytes / page;
+                let held = device.written.entries();
+                let new = device.written.write(first..first + self.writes.pages - begun, begun, &mut self.lifetimes);
                 self.unique_written += new;
+                self.held = (self.held + device.written.entries()).saturating_sub(held);
                 self.updates.add(self.writes.pages - begun, new);
-                if self.unique_written > UNIQUE_PAGES_MAX {
+                if self.held > UNIQUE_PAGES_MAX {
                     let what = format!(
                         "over {UNIQUE_PAGES_MAX} different pages of {page} bytes are written, too many to count; larger pages would be right"
                     );
@@ -396,7 +364,7 @@ impl Tally {
             write_sizes: writes.sizes.summary(writes.bytes),
             write_updates: self.updates.summary(),
             places: self.places.summary(self.requests, highest_byte),
-            lifetimes: self.lifetimes.summary(devices.values().map(|device| device.live).sum()),
+            lifetimes: self.lifetimes.summary(devices.values().map(|device| device.written.live()).sum()),
             skipped: trace.map(|trace| trace.skipped().clone()).unwrap_or_default(),
             input,
         }

@@ -13,6 +13,8 @@ pub(crate) struct ByTime<S> {
     /// The next record of each stream that has one.
     heads: Vec<Option<Record>>,
     order: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The times of their first records, once it has begun.
+    begins_ns: Vec<Option<u64>>,
     begun: bool,
     /// The stream of the record that came last.
     last: usize,
@@ -21,7 +23,7 @@ pub(crate) struct ByTime<S> {
 impl<S> ByTime<S> {
     pub(crate) fn new(streams: Vec<S>) -> Self {
         let heads = vec![None; streams.len()];
-        ByTime { streams, heads, order: BinaryHeap::new(), begun: false, last: 0 }
+        ByTime { streams, heads, order: BinaryHeap::new(), begins_ns: Vec::new(), begun: false, last: 0 }
     }
 
     /// The next record of all; `pull` takes the next one from a stream.
@@ -34,6 +36,7 @@ impl<S> ByTime<S> {
             for index in 0..self.streams.len() {
                 self.advance(index, &mut pull)?;
             }
+            self.begins_ns = self.heads.iter().map(|head| head.as_ref().map(|record| record.time_ns)).collect();
         }
         match self.order.pop() {
             Some(Reverse((_, index))) => {
@@ -68,6 +71,14 @@ impl Merged {
     pub(crate) fn new(streams: Vec<Box<dyn Records>>) -> Self {
         Merged(ByTime::new(streams))
     }
+
+    /// Notes when each file begins.
+    #[cold]
+    fn note_begins(&self, noted: &mut Noted) {
+        for (of_file, begin_ns) in noted.of_files.iter_mut().zip(&self.0.begins_ns) {
+            of_file.begin_ns = *begin_ns;
+        }
+    }
 }
 
 impl Records for Merged {
@@ -80,7 +91,11 @@ impl Records for Merged {
     }
 
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError> {
+        let begun = self.0.begun;
         let next = self.0.next(|stream| stream.next_record(noted));
+        if !begun {
+            self.note_begins(noted);
+        }
         noted.file = self.0.last;
         next
     }

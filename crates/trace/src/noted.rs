@@ -17,6 +17,9 @@ use crate::skipped::{SkipReason, Skipped};
 /// So many devices are told apart; more are counted as no further one.
 const DEVICES_MAX: usize = 1 << 20;
 
+/// So many devices of a file are held against its requests.
+const DEVICES_APART: usize = 1 << 16;
+
 /// So many remarks are kept.
 const REMARKS_MAX: usize = 16;
 
@@ -57,7 +60,7 @@ pub(crate) struct Noted {
     pub(crate) begin_ns: Option<u64>,
     /// Devices with and without requests, where a request has several events.
     pub(crate) events: Events,
-    /// The files one by one, where they are several.
+    /// The files one by one, where they are several or not all of their requests are asked for.
     pub(crate) of_files: Vec<OfFile>,
     /// The file of the latest record.
     pub(crate) file: usize,
@@ -75,13 +78,35 @@ pub(crate) struct UnitsNamed {
     pub(crate) time: bool,
 }
 
-/// Notes on one file of several.
+/// Notes on one file, whichever of its requests are asked for.
 #[derive(Debug, Default)]
 pub(crate) struct OfFile {
     /// Files of one recording have the same number.
     pub(crate) recording: usize,
+    /// When its first record is, which no filter hides.
+    pub(crate) begin_ns: Option<u64>,
     pub(crate) clock: Clock,
     pub(crate) signs: Signs,
+    /// Its devices, as long as each request is of another one.
+    devices: HashSet<u32>,
+    /// Two requests are of one device.
+    device_came_again: bool,
+}
+
+impl OfFile {
+    fn take(&mut self, record: &Record) {
+        self.clock.take(record.time_ns);
+        self.signs.take(record);
+        self.signs.take_odd(record);
+        if !self.device_came_again && record.op != Op::Flush {
+            self.device_came_again = self.devices.len() >= DEVICES_APART || !self.devices.insert(record.device);
+        }
+    }
+
+    /// How many devices there are, where each request is of another one.
+    pub(crate) fn devices_of_one_request(&self) -> u64 {
+        if self.device_came_again { 0 } else { self.devices.len() as u64 }
+    }
 }
 
 impl Noted {
@@ -91,17 +116,26 @@ impl Noted {
         self.of_files = files.map(|&recording| OfFile { recording, ..OfFile::default() }).collect();
     }
 
+    /// Begins to note on the one file by itself, of which not all requests are asked for.
+    pub(crate) fn of_one_file(&mut self) {
+        if self.of_files.is_empty() {
+            self.of_files.push(OfFile::default());
+        }
+    }
+
+    /// Takes a usable record of the latest file.
+    pub(crate) fn take_of_file(&mut self, record: &Record) {
+        if let Some(of_file) = self.of_files.get_mut(self.file) {
+            of_file.take(record);
+        }
+    }
+
     /// Takes a usable record that is asked for.
     pub(crate) fn take(&mut self, record: &Record) {
         self.take_sorted(record);
         self.signs.take(record);
         if self.of_columns {
             self.signs.take_odd(record);
-        }
-        if let Some(of_file) = self.of_files.get_mut(self.file) {
-            of_file.clock.take(record.time_ns);
-            of_file.signs.take(record);
-            of_file.signs.take_odd(record);
         }
     }
 
@@ -273,6 +307,10 @@ pub enum Note {
     Lost,
     /// A line with columns after the last one that `--columns` or the heading names.
     ExtraColumns,
+    /// A number behind `0x` in a column that has decimal ones as well.
+    HexadecimalAmongDecimal,
+    /// A whole number with commas between thousands, beside times with decimal commas.
+    CommasOfTwoMeanings,
 }
 
 impl fmt::Display for Note {
@@ -284,6 +322,14 @@ impl fmt::Display for Note {
                 "requests in blocks of which the trace has no size, taken for 512 bytes, where --sector names another"
             }
             Note::Lost => "events that the recorder lost",
+            Note::HexadecimalAmongDecimal => {
+                "numbers in hexadecimal behind 0x, in a column that has others without it, which are taken for decimal; hex \
+                 behind the column's unit in --columns, such as lba:512:hex, takes all of them for hexadecimal"
+            }
+            Note::CommasOfTwoMeanings => {
+                "whole numbers with commas between thousands, beside times whose commas are taken for decimal ones; points \
+                 in times, or no commas in whole numbers, would leave no doubt"
+            }
             Note::ExtraColumns => "records with columns after the last one that is named, which are passed over",
         })
     }

@@ -131,6 +131,10 @@ pub(crate) fn whole_or_hexadecimal(text: &[u8], what: &str) -> Result<u64, Flaw>
     let Some(digits) = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")) else {
         return whole(text, what);
     };
+    of_hexadecimal(digits, text, what)
+}
+
+fn of_hexadecimal(digits: &[u8], text: &[u8], what: &str) -> Result<u64, Flaw> {
     let hexadecimal = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
     let value = std::str::from_utf8(digits).ok().filter(|_| hexadecimal).map(|text| u64::from_str_radix(text, 16));
     match value {
@@ -138,6 +142,20 @@ pub(crate) fn whole_or_hexadecimal(text: &[u8], what: &str) -> Result<u64, Flaw>
         Some(Err(_)) => Err(Flaw::Value(format!("{what} {} does not fit 64 bits", excerpt(text)))),
         None => Err(not_whole(text, what)),
     }
+}
+
+/// Whether a text without a mark has hexadecimal digits: letters and figures of them, and nothing else.
+pub(crate) fn shows_hexadecimal(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_hexdigit)
+        && text.iter().any(u8::is_ascii_digit)
+        && text.iter().any(u8::is_ascii_alphabetic)
+}
+
+/// A whole number in hexadecimal, with `0x` in front, `h` behind, or neither.
+pub(crate) fn hexadecimal(text: &[u8], what: &str) -> Result<u64, Flaw> {
+    let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
+    let digits = digits.strip_suffix(b"h").or_else(|| digits.strip_suffix(b"H")).unwrap_or(digits);
+    of_hexadecimal(digits, text, what)
 }
 
 /// A device number: a whole number of 32 bits.
@@ -212,8 +230,25 @@ fn too_late(text: &[u8], what: &str) -> Flaw {
     Flaw::Value(format!("{what} {} is over 584 years, the unit may be another", excerpt(text)))
 }
 
+/// A number with an exponent without it, in all of its digits.
+fn without_exponent(text: &[u8]) -> Option<Vec<u8>> {
+    let (mantissa, exponent) = text.split_at_checked(text.iter().position(|byte| matches!(byte, b'e' | b'E'))?)?;
+    let exponent: i32 = std::str::from_utf8(exponent.get(1..)?).ok()?.parse().ok()?;
+    let (whole, fraction) = mantissa.split_at_checked(memchr::memchr(b'.', mantissa).unwrap_or(mantissa.len()))?;
+    let digits = [whole, fraction.get(1..).unwrap_or_default()].concat();
+    let sound = !whole.is_empty() && digits.len() < 40 && digits.iter().all(u8::is_ascii_digit);
+    let point = i32::try_from(whole.len()).ok()?.checked_add(exponent).filter(|point| sound && point.abs() < 40)?;
+    let zeros = |count: i32| vec![b'0'; usize::try_from(count).unwrap_or(0)];
+    let lacking = point - i32::try_from(digits.len()).ok()?;
+    let (before, behind) = digits.split_at(usize::try_from(point).unwrap_or(0).min(digits.len()));
+    Some([b"0", before, &zeros(lacking), b".", &zeros(-point), behind].concat())
+}
+
 #[cold]
 fn odd_time(text: &[u8], unit_ns: u64, what: &str) -> Result<u64, Flaw> {
+    if let Some(plain) = without_exponent(text) {
+        return time_in(&plain, unit_ns, what).map_err(|_| too_late(text, what));
+    }
     let numeric = text.first().is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'.'));
     let value = std::str::from_utf8(text).ok().filter(|_| numeric).and_then(|text| text.parse::<f64>().ok());
     match value {
@@ -268,6 +303,8 @@ mod tests {
         assert_eq!(time(b".5", Tick::of_ns(1_000), "t"), Ok(500));
         assert_eq!(time(b"5.", Tick::of_ns(1_000), "t"), Ok(5_000));
         assert_eq!(time(b"1.5e-05", Tick::of_ns(1_000_000_000), "t"), Ok(15_000));
+        assert_eq!(time(b"1.700000000123456789E+09", Tick::of_ns(1_000_000_000), "t"), Ok(1_700_000_000_123_456_789));
+        assert_eq!(time(b"12e3", Tick::of_ns(1), "t"), Ok(12_000));
     }
 
     #[test]

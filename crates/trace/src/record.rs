@@ -58,9 +58,9 @@ impl Item {
         }
     }
 
-    /// What became of a flush, which has no range.
-    pub(crate) fn end_of_flush(stage: Stage, time_ns: u64, device: u32) -> Self {
-        Self::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1)).at(stage)
+    /// A flush, which has no range.
+    pub(crate) fn flush(time_ns: u64, device: u32) -> Self {
+        Self::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1))
     }
 
     /// What became of the request that begins at an address; without one that fits 64 bits in bytes, another event.

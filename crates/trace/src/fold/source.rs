@@ -9,7 +9,8 @@ use super::pages::{PageRange, pages_of};
 use super::{DropReason, Fold, FoldCounts, Footprint};
 use crate::TraceError;
 use crate::memory::TraceOrigin;
-use crate::reader::{OpenOptions, TraceFile};
+use crate::options::OpenOptions;
+use crate::reader::TraceFile;
 use crate::report::InputReport;
 use crate::request::{Op, PageRequest, Request, Source};
 

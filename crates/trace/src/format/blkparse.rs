@@ -48,7 +48,7 @@ impl Blkparse {
         };
         let sectors = || range.map_or(Ok(0), |(_, sectors)| number::whole(sectors, "the number of sectors"));
         if letters.contains(&b'F') && sectors().is_ok_and(|sectors| rwbs::is_flush(letters, sectors)) {
-            return Item::end_of_flush(stage, time_ns, device);
+            return Item::flush(time_ns, device).at(stage);
         }
         let (sector, _) = range.unwrap_or_default();
         match number::whole(sector, "the sector") {

@@ -204,7 +204,7 @@ impl Blktrace {
                 _ => return Ok(Item::Skip(SkipReason::OtherEvent)),
             };
             return Ok(match fields.op() {
-                Some(Op::Flush) => Item::end_of_flush(stage, time_ns, device),
+                Some(Op::Flush) => Item::flush(time_ns, device).at(stage),
                 _ => Item::end_of(stage, time_ns, device, address),
             });
         }
@@ -212,7 +212,7 @@ impl Blktrace {
         self.completions += u64::from(self.event == BlkparseEvent::Completed);
         self.latest = Some(fields.device);
         if op == Op::Flush {
-            return Ok(self.issued(Item::in_units(fields.time_ns, fields.device, op, (0, 1), (0, 1))));
+            return Ok(self.issued(Item::flush(fields.time_ns, fields.device)));
         }
         let item = Item::in_units(fields.time_ns, fields.device, op, address, (fields.size_bytes, 1));
         Ok(if fields.size_bytes > 0 { self.issued(item) } else { item })

@@ -91,6 +91,9 @@ impl<P: LineParser> Lenient<P> {
         for columns in [None, self.parser.columns()] {
             for &separator in &separators {
                 let dialect = Dialect { separator, quoted, columns: columns.or(self.dialect.columns) };
+                if separator.is_some_and(|(from, to)| to == b' ' && from != to && has_blank_within(line, from)) {
+                    continue;
+                }
                 if dialect == self.dialect || (columns.is_some() && columns == self.dialect.columns) {
                     continue;
                 }
@@ -166,12 +169,17 @@ fn normalise(line: &[u8], dialect: Dialect, native: Separator, out: &mut Vec<u8>
     out.clear();
     let most = dialect.columns.unwrap_or(usize::MAX);
     let (mut inside, mut columns, mut after_separator) = (false, 1, true);
+    // A comma means the same within quotes and outside.
+    let decimal = dialect.separator.is_some_and(|(from, _)| from != b',') && has_plain_comma(line);
     for (at, &byte) in line.iter().enumerate() {
         if dialect.quoted && byte == b'"' {
             inside = !inside;
             continue;
         }
         if inside && byte == b',' && groups_thousands(line, at) {
+            if decimal {
+                out.push(b'.');
+            }
             continue;
         }
         let byte = match dialect.separator {
@@ -195,6 +203,21 @@ fn normalise(line: &[u8], dialect: Dialect, native: Separator, out: &mut Vec<u8>
         }
     }
     columns.saturating_sub(most)
+}
+
+/// Whether a comma is outside of all quotes.
+fn has_plain_comma(line: &[u8]) -> bool {
+    let mut inside = false;
+    line.iter().any(|byte| {
+        inside ^= *byte == b'"';
+        *byte == b',' && !inside
+    })
+}
+
+/// Whether a column has a blank in it, where columns are separated by this.
+fn has_blank_within(line: &[u8], separator: u8) -> bool {
+    let columns = line.split(|byte| *byte == separator).map(<[u8]>::trim_ascii);
+    columns.filter(|column| !column.starts_with(b"\"")).any(|column| column.contains(&b' '))
 }
 
 /// Whether the comma there groups digits by thousands, as in 26,492,928.

@@ -66,10 +66,11 @@ impl LineParser for FiveColumns {
             let what = "the time has a fraction and those before had none, naming the time unit would be right";
             return Err(Flaw::Value(what.to_owned()));
         }
-        let device = number::device(device, "the device")?;
         let address = number::whole(address, "the address")?;
         let size = number::whole(size, "the size")?;
         let flag = number::whole(flag, "the flag")?;
+        // Of a line with words it is no device that is too large.
+        let device = number::device(device, "the device")?;
         self.flags_over_one += u64::from(flag > 1);
         let op = if flag & 1 == 1 { Op::Read } else { Op::Write };
         Ok(Item::in_units(time_ns, device, op, (address, self.address_unit_bytes), (size, self.size_unit_bytes)))

@@ -119,7 +119,7 @@ impl LineParser for Etw {
         let time_ns = number::time(column(places.time), time.tick(), "the time")?;
         let device = number::device(column(places.disk), "the disk")?;
         let Some((offset, size)) = places.range else {
-            return Ok(Item::in_units(time_ns, device, op, (0, 1), (0, 1)));
+            return Ok(Item::flush(time_ns, device));
         };
         let offset = number::whole_or_hexadecimal(column(offset), "the offset")?;
         let size = number::whole_or_hexadecimal(column(size), "the size")?;

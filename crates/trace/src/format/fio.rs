@@ -9,10 +9,9 @@
 
 use super::line_parser::LineParser;
 use super::names::Names;
-use super::{Item, Record, TimeUnit};
+use super::{Item, TimeUnit};
 use crate::error::excerpt;
 use crate::number::{self, Flaw, split_blank};
-use crate::record::Stage;
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
@@ -145,14 +144,7 @@ impl LineParser for Fio {
         };
         let device = self.device(name)?;
         if op == Op::Flush {
-            return Ok(Item::Record(Record {
-                time_ns,
-                device,
-                op,
-                offset_bytes: 0,
-                size_bytes: 0,
-                stage: Stage::Whole,
-            }));
+            return Ok(Item::flush(time_ns, device));
         }
         if arguments != 2 {
             return Err(Flaw::Value(format!("{} needs an offset and a length", excerpt(action))));

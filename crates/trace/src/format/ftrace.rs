@@ -156,7 +156,7 @@ impl Ftrace {
         };
         match (number::time(line.time, self.time.tick(), "the time"), block_event(line.rest)) {
             (Ok(time_ns), Ok(BlockEvent { device, letters, sectors, .. })) if rwbs::is_flush(letters, sectors) => {
-                Item::end_of_flush(stage, time_ns, device)
+                Item::flush(time_ns, device).at(stage)
             }
             (Ok(time_ns), Ok(BlockEvent { device, sector, .. })) => {
                 Item::end_of(stage, time_ns, device, (sector, self.sector_bytes))
@@ -196,7 +196,7 @@ impl Ftrace {
         };
         let device = self.disks.device(&name, "disks")?;
         if op == Op::Flush {
-            return Ok(Item::in_units(time_ns, device, op, (0, 1), (0, 1)));
+            return Ok(Item::flush(time_ns, device));
         }
         let field = |name: &[u8], what| number::whole(value_of(fields, name).unwrap_or_default(), what);
         let block = field(b"slba=", "the logical block (slba)")?;

@@ -58,7 +58,7 @@ pub(crate) fn is_flush(rwbs: &[u8], sectors: u64) -> bool {
 
 /// The request of these letters; `range` is the first sector and how many, where the line has them.
 pub(crate) fn item(time_ns: u64, device: u32, rwbs: &[u8], range: Option<(u64, u64)>, sector_bytes: u64) -> Item {
-    let flush = Item::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1));
+    let flush = Item::flush(time_ns, device);
     let empty = range.is_none_or(|(_, sectors)| sectors == 0);
     let zoned = rwbs.starts_with(b"Z");
     match (op_of(rwbs), range) {

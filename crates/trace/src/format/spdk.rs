@@ -62,7 +62,7 @@ impl LineParser for Spdk {
         };
         let device = self.owners.device(owner.trim_ascii(), "devices")?;
         if op == Op::Flush {
-            return Ok(Item::in_units(time_ns, device, op, (0, 1), (0, 1)));
+            return Ok(Item::flush(time_ns, device));
         }
         let blocks = value_of(fields, b"len:").or_else(|| value_of(fields, b"size:"));
         let (Some(offset), Some(blocks)) = (value_of(fields, b"offset:"), blocks) else {

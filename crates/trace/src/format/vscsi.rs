@@ -53,7 +53,7 @@ impl Fields {
         let time_ns = time.ok_or_else(|| format!("the time {} {unit} is over 584 years", self.time))?;
         Ok(match scsi::op_of(self.command) {
             None => Item::Skip(SkipReason::OtherCommand),
-            Some(Op::Flush) => Item::in_units(time_ns, 0, Op::Flush, (0, 1), (0, 1)),
+            Some(Op::Flush) => Item::flush(time_ns, 0),
             Some(op) => Item::in_units(time_ns, 0, op, (self.sector, sector_bytes), (u64::from(self.length_bytes), 1)),
         })
     }

@@ -38,7 +38,7 @@ impl LineParser for VscsiCsv {
         let sector = number::whole(sector, "the sector")?;
         Ok(match scsi::op_of(command) {
             None => Item::Skip(SkipReason::OtherCommand),
-            Some(Op::Flush) => Item::in_units(time_ns, 0, Op::Flush, (0, 1), (0, 1)),
+            Some(Op::Flush) => Item::flush(time_ns, 0),
             Some(op) => Item::in_units(time_ns, 0, op, (sector, self.sector_bytes), (size, 1)),
         })
     }

@@ -1,5 +1,7 @@
 //! How long a written page lives, measured in page writes: figure 3 of Dual Greedy's paper (section III-B).
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use crate::histogram::LogHistogram;
@@ -42,6 +44,20 @@ impl Counter {
         if until >= self.warmup_pages {
             self.histogram.add(until - from);
             self.ended_by_trims += u64::from(by_trim);
+        }
+    }
+
+    /// Counts lives of one length that writes ended at these moments.
+    pub(super) fn add_alike(&mut self, life: u64, until: Range<u64>) {
+        let counted = until.end.saturating_sub(until.start.max(self.warmup_pages));
+        self.histogram.add_many(life, counted);
+    }
+
+    /// Counts lives from each of these moments to one, where a trim ended them.
+    pub(super) fn add_trimmed(&mut self, from: Range<u64>, until: u64) {
+        if until >= self.warmup_pages && !from.is_empty() {
+            self.histogram.add_each(until - (from.end - 1)..=until - from.start);
+            self.ended_by_trims += from.end - from.start;
         }
     }
 

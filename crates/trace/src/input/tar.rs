@@ -2,7 +2,7 @@
 //!
 //! Directories, links, longer names and what macOS adds are passed over. The beginning is searched for a second file, so
 //! that an archive of several small ones is refused before any of it is read. Behind a large file they are looked for
-//! when it ends.
+//! when it ends. Behind the end of an archive another one may follow, as where two were joined.
 
 use std::borrow::Borrow;
 use std::io::{self, BufReader, Read, copy, sink};
@@ -50,7 +50,7 @@ fn is_sound(header: &Header) -> bool {
 /// missing.
 pub(super) fn member(stream: Stream, way: &Way) -> io::Result<(Stream, Option<Way>)> {
     let (begin, stream) = peek(stream, SEARCHED_BYTES)?;
-    let mut beginning = Archive { stream: begin.as_slice(), passed_bytes: 0, way };
+    let mut beginning = Archive::new(begin.as_slice(), way);
     // What is wrong with the beginning is told when it is read.
     if let Ok(Some(file)) = beginning.next_file() {
         if begin.len() < SEARCHED_BYTES && is_without_middle(beginning.stream, file.size) {
@@ -60,9 +60,9 @@ pub(super) fn member(stream: Stream, way: &Way) -> io::Result<(Stream, Option<Wa
             return Err(several);
         }
     }
-    let mut archive = Archive { stream, passed_bytes: 0, way: way.clone() };
+    let mut archive = Archive::new(stream, way.clone());
     let Some(file) = archive.next_file()? else { return Err(members::none("tar")) };
-    let inner = way.then(Step::Tar(file.name.to_string()));
+    let inner = way.then(archive.step(file.name.to_string()));
     let member = Member { archive, left: file.size, file, done: false };
     Ok((Box::new(BufReader::with_capacity(BUFFER_BYTES, member)), Some(inner)))
 }
@@ -100,6 +100,16 @@ struct Archive<R, W> {
     stream: R,
     passed_bytes: u64,
     way: W,
+    /// The file that was found last.
+    latest: Option<Arc<str>>,
+    /// Archives were joined: one follows the end of another.
+    joined: bool,
+}
+
+impl<R, W> Archive<R, W> {
+    fn new(stream: R, way: W) -> Self {
+        Archive { stream, passed_bytes: 0, way, latest: None, joined: false }
+    }
 }
 
 impl<R: Read, W: Borrow<Way>> Archive<R, W> {
@@ -118,12 +128,13 @@ impl<R: Read, W: Borrow<Way>> Archive<R, W> {
                     let sparse = kind == EntryType::GNUSparse || said.sparse;
                     said = Attributes::default();
                     if sparse {
-                        let commands = self.way.borrow().then(Step::Tar(name.to_string())).commands();
+                        let commands = self.way.borrow().then(self.step(name.to_string())).commands();
                         return Err(refused(format!("the tar archive holds {name} with holes; {commands} reads it")));
                     }
                     // The first tar marks a directory by its name alone.
                     let is_file = matches!(kind, EntryType::Regular | EntryType::Continuous) && !name.ends_with('/');
                     if is_file && size > 0 && !is_of_macos(&name) {
+                        self.latest = Some(Arc::clone(&name));
                         return Ok(Some(Entry { name, size }));
                     }
                     // A link may state the size of what it leads to, which does not follow it.
@@ -135,15 +146,38 @@ impl<R: Read, W: Borrow<Way>> Archive<R, W> {
         Ok(None)
     }
 
-    /// None where a block of zeros marks the end.
+    /// None where blocks of zeros mark the end, and nothing is behind them. What is behind them in archives that were
+    /// joined is read as well.
     fn next_header(&mut self) -> io::Result<Option<Header>> {
-        let block = read_up_to(&mut self.stream, BLOCK_BYTES)?;
-        self.count(BLOCK_BYTES)?;
-        let Some(header) = header_of(&block) else { return Err(cut_short()) };
-        if block.iter().all(|byte| *byte == 0) {
-            return Ok(None);
+        let mut ended = false;
+        loop {
+            let block = read_up_to(&mut self.stream, BLOCK_BYTES)?;
+            self.count(BLOCK_BYTES)?;
+            let zeros = block.iter().all(|byte| *byte == 0);
+            match header_of(&block) {
+                None if ended && zeros => return Ok(None),
+                None if !ended => return Err(cut_short()),
+                Some(_) if zeros => ended = true,
+                Some(header) if is_sound(&header) => {
+                    self.joined |= ended;
+                    return Ok(Some(header));
+                }
+                Some(_) if !ended => return Err(damaged("the checksum of a header is wrong")),
+                _ => return Err(self.more()),
+            }
         }
-        if is_sound(&header) { Ok(Some(header)) } else { Err(damaged("the checksum of a header is wrong")) }
+    }
+
+    /// The error of an archive with something behind its end that is no archive.
+    fn more(&self) -> io::Error {
+        let what = "the tar archive has bytes behind its end that are no archive, which tar passes over";
+        let way = self.latest.as_ref().map(|name| self.way.borrow().then(self.step(name.to_string())));
+        refused(way.map_or_else(|| what.to_owned(), |way| format!("{what}; {} reads its file", way.commands())))
+    }
+
+    /// How a file is reached.
+    fn step(&self, name: String) -> Step {
+        if self.joined { Step::JoinedTar(name) } else { Step::Tar(name) }
     }
 
     fn attributes(&mut self, size: u64) -> io::Result<Vec<u8>> {
@@ -191,7 +225,7 @@ impl<R: Read, W: Borrow<Way>> Archive<R, W> {
             }
             names.add(Arc::clone(&next.name));
         }
-        let one = self.way.borrow().then(Step::Tar(names.likeliest()));
+        let one = self.way.borrow().then(self.step(names.likeliest()));
         Ok(Some(names.too_many("tar", &one.commands())))
     }
 

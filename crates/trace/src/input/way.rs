@@ -7,11 +7,25 @@ pub(crate) enum Step {
     Filter(&'static str),
     /// A member of a tar archive.
     Tar(String),
+    /// A member of one of several tar archives that were joined.
+    #[cfg(feature = "archives")]
+    JoinedTar(String),
     /// A member of a zip archive that unzip reads.
     Zip(String),
     /// A member of one that 7z alone reads.
     #[cfg(feature = "archives")]
     SevenZip(String),
+}
+
+impl Step {
+    fn is_tar(&self) -> bool {
+        match self {
+            Step::Tar(_) => true,
+            #[cfg(feature = "archives")]
+            Step::JoinedTar(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// A file, and the layers that were taken off so far.
@@ -46,7 +60,7 @@ impl Way {
         let steps = match self.steps.as_slice() {
             // tar finds these out by itself.
             [Step::Filter("gzip -dc" | "bzip2 -dc" | "xz -dc" | "zstd -dc"), rest @ ..]
-                if matches!(rest.first(), Some(Step::Tar(_))) =>
+                if rest.first().is_some_and(Step::is_tar) =>
             {
                 rest
             }
@@ -58,6 +72,10 @@ impl Way {
                 Step::Filter(filter) if at == 0 => format!("{filter} {from} | "),
                 Step::Filter(filter) => format!("{filter} | "),
                 Step::Tar(member) => format!("tar -xOf {from} {}{} | ", options_end(member), quoted(member)),
+                #[cfg(feature = "archives")]
+                Step::JoinedTar(member) => {
+                    format!("tar --ignore-zeros -xOf {from} {}{} | ", options_end(member), quoted(member))
+                }
                 Step::Zip(member) => format!("unzip -p {from} {} | ", quoted(&as_pattern(member))),
                 #[cfg(feature = "archives")]
                 Step::SevenZip(member) => {

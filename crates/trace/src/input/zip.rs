@@ -21,12 +21,15 @@ pub(super) fn begins(file: &mut File) -> io::Result<bool> {
 
 /// The one file in the archive, and the way to it.
 pub(super) fn member(file: File, way: &Way) -> io::Result<(Stream, Way)> {
+    let length = file.metadata()?.len();
     let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
     let archive = ZipArchive::from_file(file, &mut buffer).map_err(unreadable)?;
     let mut names = Names::default();
     let mut first = None;
+    let (mut begin, end) = (archive.directory_offset(), archive.end_offset());
     let mut entries = archive.entries(&mut buffer);
     while let Some(entry) = entries.next_entry().map_err(unreadable)? {
+        begin = begin.min(entry.local_header_offset());
         let name = name_of(entry.file_path().as_bytes());
         let is_file = !entry.is_dir() && !entry.mode().is_symlink() && !is_of_macos(&name);
         if !is_file || entry.uncompressed_size_hint() == 0 {
@@ -44,6 +47,14 @@ pub(super) fn member(file: File, way: &Way) -> io::Result<(Stream, Way)> {
             crc: entry.crc32(),
             size: entry.uncompressed_size_hint(),
         });
+    }
+    // The directory at the end of joined archives is that of one of them.
+    if !names.are_several() && (begin > 0 || end < length) {
+        return Err(refused(format!(
+            "the zip archive has {begin} bytes in front of what its directory names, and {} behind it: archives that were \
+             joined are read one by one",
+            length.saturating_sub(end)
+        )));
     }
     let Some(found) = first else { return Err(members::none("zip")) };
     if names.are_several() {

@@ -27,6 +27,18 @@ fn info_of(requests: &[Request]) -> TraceInfo {
     TraceInfo::gather(&mut trace, &of_pages(PAGE as u32)).unwrap()
 }
 
+#[test]
+fn writes_of_a_tebibyte_take_little_memory() {
+    let tib = 1u64 << 40;
+    let text = format!("time_us,op,offset,size\n1,W,0,{tib}\n2,W,0,{tib}\n3,W,4096,4096\n");
+    let mut trace = reader_from(Cursor::new(text.into_bytes()), "t", &OpenOptions::default()).unwrap();
+    let info = TraceInfo::gather(&mut trace, &of_pages(4096)).unwrap();
+    let pages = 1 << 28;
+    assert_eq!((info.pages_written, info.unique_pages_written), (2 * pages + 1, pages));
+    assert_eq!(info.lifetimes.histogram_log2.iter().sum::<u64>(), pages + 1);
+    assert_eq!((info.lifetimes.histogram_log2[28], info.lifetimes.live_at_end), (pages, pages));
+}
+
 fn pages_of(request: &Request) -> std::ops::Range<u64> {
     request.offset_bytes / PAGE..(request.offset_bytes + request.size_bytes).div_ceil(PAGE)
 }

@@ -21,4 +21,5 @@ mod robustness;
 mod roundtrip;
 mod samples;
 mod several;
+mod silence;
 mod workloads;

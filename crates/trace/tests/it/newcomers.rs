@@ -279,7 +279,7 @@ fn times_that_no_heading_names_are_said() {
     }
     assert!(warned("noted", &|n| format!("0{n}/13/2024 00:00:00"))[0].contains("; the date is month and day: 0"));
     for none in [&(|n: u64| n.to_string()) as &dyn Fn(u64) -> String, &|n| (n % 5).to_string(), &|_| "7".to_owned()] {
-        assert_eq!(warned("noted", none), [""; 0]);
+        assert_eq!(warned("depth", none), [""; 0]);
     }
     for text in ["timestamp,nsec,op,offset,size\n7,0,W,0,512\n7,3,W,0,512\n", "sec=7 usec=0 op=W lba=0 len=512\n"] {
         let more = text.replace("sec=7", "time=7")

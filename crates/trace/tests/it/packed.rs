@@ -104,6 +104,38 @@ fn long_trace(bytes_min: usize) -> Vec<u8> {
 }
 
 #[test]
+fn archives_that_were_joined_are_not_read_in_part() {
+    let plain = plain();
+    let (one, other) = (tar(&[("a.csv", &plain)]), tar(&[("b c.csv", &plain)]));
+    let joined = [&one[..], &other].concat();
+    let said = "the tar archive has more than one file (a.csv, b c.csv); `tar --ignore-zeros -xOf F a.csv | ";
+    for bytes in [joined.clone(), gz(&joined), [gz(&one), gz(&other)].concat()] {
+        assert!(error_of(&bytes, None).contains(said), "{}", error_of(&bytes, None));
+    }
+    // The first one may have nothing in it.
+    let empty = tar(&[("nothing", b"")]);
+    assert_eq!(read_as(&[&empty[..], &one].concat(), None).unwrap(), read_as(&plain, None).unwrap());
+    assert_eq!(
+        read_as(&[&one[..], &empty, &[0; 10_240]].concat(), None).unwrap().len(),
+        read_as(&one, None).unwrap().len()
+    );
+    let behind = error_of(&[&one[..], &plain].concat(), None);
+    assert!(
+        behind.contains("has bytes behind its end that are no archive") && behind.contains(" F a.csv | "),
+        "{behind}"
+    );
+    let (one, other) = (zip(&[("a.csv", &plain)]), zip(&[("b.csv", &plain)]));
+    for (name, bytes) in [("joined.zip", [&one[..], &other].concat()), ("behind.zip", [&one[..], &plain].concat())] {
+        let said = read_file(&file(name, &bytes)).unwrap_err().to_string();
+        assert!(
+            said.contains("the zip archive is damaged") || said.contains("that were joined are read one by one"),
+            "{said}"
+        );
+    }
+    assert!(read_file(&file("one.zip", &one)).is_ok());
+}
+
+#[test]
 fn a_trace_is_the_same_plain_and_packed_in_any_way() {
     let expected = read_as(&plain(), None).unwrap();
     assert_eq!(expected.len(), 50);

@@ -188,12 +188,51 @@ fn files_that_do_not_belong_together_are_said() {
     let files = Files::new(&[("hm_0.csv", msr), ("sda.txt", ISSUED), ("md0.txt", COMPLETED)]);
     let (_, report) = files.merged(&["hm_0.csv", "sda.txt", "md0.txt"]);
     says(&report, "hm_0.csv begins 148340 days after ");
-    says(&report, "md0.txt has ended: their times have different beginnings");
+    says(&report, "md0.txt ends: their times have different beginnings");
     says_not(&files.merged(&["sda.txt", "md0.txt"]).1, "beginnings");
     let (requests, report) = files.merged(&["hm_0.csv", "./hm_0.csv"]);
     assert_eq!(requests.len(), 4);
     says(&report, "the file is named twice");
     says_not(&files.merged(&["sda.txt", "md0.txt"]).1, "twice");
+}
+
+#[test]
+fn what_is_said_of_files_does_not_depend_on_filters() {
+    let one = b"time_s,device,op,offset,size\n1,0,W,0,4096\n2,0,W,4096,4096\n9000000,0,R,0,4096\n";
+    let other = b"time_s,device,op,offset,size\n1700000001,1,W,0,4096\n1700000002,1,W,4096,4096\n";
+    let guessed = b"time,device,op,lba,size\n1,0,W,0,8\n2,1,W,8,8\n9000000,1,W,8,8\n";
+    let files = Files::new(&[("one.csv", one), ("other.csv", other), ("guessed.csv", guessed)]);
+    let filters = || {
+        let all = Filters::default;
+        [
+            all(),
+            Filters { first: Some(1), ..all() },
+            Filters { span_ns: Some(0..1_000_000_000), ..all() },
+            Filters { devices: vec![0], ..all() },
+            Filters { addresses: Some(0..512), ..all() },
+            Filters { shift_bytes: 512, ..all() },
+        ]
+    };
+    for filters in filters() {
+        for sort in [false, true] {
+            let options = OpenOptions { filters: filters.clone(), sort, ..OpenOptions::default() };
+            let (_, report) = files.read(&["one.csv", "other.csv"], &options);
+            says(&report, "other.csv begins 19");
+            says(&report, "one.csv ends: their times have different beginnings");
+            if filters.first.is_none() {
+                let (_, report) = files.read(&["guessed.csv"], &options);
+                says(&report, "the trace lasts 104 days");
+                says(&report, "sizes are taken for bytes, as the heading names no unit");
+            }
+        }
+    }
+    let line = |n: u64| format!("{n},{n},W,{},4096\n", n * 4096);
+    let many = (0..40).map(line).fold("time_us,device,op,offset,size\n".to_owned(), |text, line| text + &line);
+    let files = Files::new(&[("many.csv", many.as_bytes())]);
+    let options = OpenOptions { filters: Filters { devices: vec![7], ..Filters::default() }, ..OpenOptions::default() };
+    let (requests, report) = files.read(&["many.csv"], &options);
+    assert_eq!((requests.len(), report.devices), (1, 1));
+    says(&report, "there are as many devices as requests, 40");
 }
 
 #[test]

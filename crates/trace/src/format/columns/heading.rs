@@ -1,8 +1,8 @@
 //! What the names in a heading stand for. A unit follows the name: `size_bytes`, `Time (us)`, `lba_4k`, `offsetKiB`.
 
 use super::nouns::{
-    ADDRESSES, ADDRESSES_BY_UNIT, BEGINS, COUNTERS, DEVICES, LATER, LIKELY_DEVICES, LIKELY_TIMES, NEUTRAL, OPS, SIZES,
-    SIZES_BY_UNIT, TIMES,
+    ADDRESSES, ADDRESSES_BY_UNIT, BEGINS, COUNTERS, DEVICES, LATER, LIKELY_DEVICES, LIKELY_TIMES, NEUTRAL, OF_DEVICES,
+    OPS, SIZES, SIZES_BY_UNIT, TIMES,
 };
 use super::units::{time_unit, unit_bytes};
 use super::{Clock, Column, Unit};
@@ -89,6 +89,12 @@ pub(super) fn is_device(name: &[u8]) -> bool {
     matches!(named(name).column, Column::Device { .. })
 }
 
+/// Whether a name is that of a device and of nothing that has several.
+pub(super) fn is_sure_device(name: &[u8]) -> bool {
+    let named = named(name);
+    matches!(named.column, Column::Device { .. }) && named.hint != Hint::LikelyDevice
+}
+
 /// Whether a name is that of the request's begin, also beside others.
 pub(super) fn is_time(name: &[u8]) -> bool {
     let named = named(name);
@@ -126,7 +132,8 @@ fn named(name: &[u8]) -> Named {
     let unknown = |nouns: &[&[&str]], is_unit: fn(&str) -> bool| {
         let is_noun = |word: &String| nouns.iter().any(|nouns| nouns.contains(&word.as_str()));
         let behind = words.iter().rposition(is_noun).map_or(0, |at| at + 1);
-        words.iter().skip(behind).find(|word| !NEUTRAL.contains(&word.as_str()) && !is_unit(word)).cloned()
+        let is_known = |word: &str| NEUTRAL.contains(&word) || HEXADECIMAL.contains(&word) || is_unit(word);
+        words.iter().skip(behind).find(|word| !is_known(word)).cloned()
     };
     let is_time_unit = |word: &str| super::units::time_unit(word).is_some();
     let is_unit = |word: &str| size_unit(word).is_some();
@@ -153,6 +160,8 @@ fn named(name: &[u8]) -> Named {
         let hint = if is_block_size(&words) { Hint::BlockSize } else { Hint::None };
         let unknown = unknown(&[SIZES], is_unit).filter(|_| !less_one && !counts_units(&words));
         Named { unknown, hint, ..other(column) }
+    } else if names_device_last(&words) {
+        other(Column::Device { names: false })
     } else if has(ADDRESSES) || has(ADDRESSES_BY_UNIT) {
         let absent = if has(&["lba", "lbn", "lsn", "slba"]) { SECTOR_BYTES } else { 1 };
         let column = Column::Address(unit_of(&words, absent));
@@ -183,11 +192,23 @@ fn counts_units(words: &[String]) -> bool {
     counter.zip(unit).is_some_and(|(counter, unit)| counter < unit)
 }
 
+/// Whether a name of blocks is that of a device, as `block_device` is. What is of a device is another thing: the block
+/// of `disk_block`.
+fn names_device_last(words: &[String]) -> bool {
+    let is_neutral = |word: &str| NEUTRAL.contains(&word) || word == "name";
+    let last = words.iter().rfind(|word| !is_neutral(word));
+    words.iter().any(|word| ADDRESSES_BY_UNIT.contains(&word.as_str()))
+        && last.is_some_and(|last| OF_DEVICES.contains(&last.as_str()))
+}
+
 /// Whether a size is one more than its value, as NVMe counts blocks.
 fn is_zero_based(words: &[String]) -> bool {
     let has = |any: &[&str]| words.iter().any(|word| any.contains(&word.as_str()));
     has(&["based"]) && has(&["0", "0s", "zero", "zeros", "zeroes"])
 }
+
+/// A word that says that numbers are hexadecimal.
+const HEXADECIMAL: &[&str] = &["hex", "hexadecimal", "0x"];
 
 /// Whether a name is that of the size of a block.
 fn is_block_size(words: &[String]) -> bool {
@@ -283,7 +304,8 @@ fn unit_of(words: &[String], absent: u64) -> Unit {
     let named = by(&is_sized).or_else(|| by(&|word| word.contains("sector") || word.contains("page")));
     // Blocks may be of any size.
     let bytes = named.or_else(|| by(&|_| true)).unwrap_or(absent);
-    Unit { bytes, guessed: named.is_none(), less_one: false }
+    let hex = words.iter().any(|word| HEXADECIMAL.contains(&word.as_str()));
+    Unit { bytes, guessed: named.is_none(), less_one: false, hex }
 }
 
 /// Bytes of a unit in a heading.

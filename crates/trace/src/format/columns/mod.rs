@@ -8,10 +8,13 @@ use crate::TraceError;
 use crate::number::unquoted;
 use crate::request::Op;
 
+mod commas;
 mod date;
+mod finer;
 pub(crate) mod foreign;
 mod heading;
 pub(crate) mod keyed;
+mod kinds;
 mod lines;
 mod nouns;
 pub(crate) mod ops;
@@ -19,9 +22,11 @@ pub(crate) mod parser;
 mod passed;
 mod seen;
 pub(crate) mod settle;
+pub(crate) mod settled;
 pub(crate) mod suggest;
 mod title;
 pub(crate) mod units;
+mod volumes;
 
 /// So many columns can be named.
 const COLUMNS_MAX: usize = 64;
@@ -36,18 +41,25 @@ pub(crate) enum Clock {
 }
 
 /// The unit of addresses or sizes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub(crate) bytes: u64,
     /// A heading does not say it.
     pub(crate) guessed: bool,
     /// Values are one less, as NVMe counts blocks.
     pub(crate) less_one: bool,
+    /// Values are hexadecimal, with `0x` in front or without.
+    pub(crate) hex: bool,
 }
 
 impl Unit {
     fn of(bytes: u64) -> Self {
-        Unit { bytes, guessed: false, less_one: false }
+        Unit { bytes, guessed: false, less_one: false, hex: false }
+    }
+
+    /// The same unit in other bytes, which are no guess.
+    fn in_bytes(self, bytes: u64) -> Self {
+        Unit { bytes, guessed: false, ..self }
     }
 }
 
@@ -80,7 +92,7 @@ pub(crate) enum Column {
 /// | day, where the time is one of day | `date` | |
 /// | device, in one or two columns | `device` | numbers, or names that are numbered as they appear; `name` where numbers are names, too |
 /// | what is asked | `op` | |
-/// | first byte | `offset`, `lba` | bytes, `page`, `4KiB`, …; bytes of `offset` and 512 of `lba` when absent |
+/// | first byte | `offset`, `lba` | bytes, `page`, `4KiB`, …; bytes of `offset` and 512 of `lba` when absent; `hex`, also behind another unit, where numbers are hexadecimal |
 /// | length | `size`; `size-1` where values are one less | the same; bytes when absent |
 /// | passed over | `-` | |
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -184,9 +196,19 @@ impl ColumnSpec {
         for column in &mut self.columns {
             match (column, address, size) {
                 (Column::Address(unit), Some(bytes), _) | (Column::Size(unit), _, Some(bytes)) => {
-                    *unit = Unit { less_one: unit.less_one, ..Unit::of(bytes) };
+                    *unit = unit.in_bytes(bytes);
                 }
                 _ => {}
+            }
+        }
+        self
+    }
+
+    /// The same with hexadecimal numbers in a column.
+    pub(super) fn in_hexadecimal(mut self, is: fn(&Column) -> bool) -> Self {
+        for column in self.columns.iter_mut().filter(|column| is(column)) {
+            if let Column::Address(unit) | Column::Size(unit) = column {
+                unit.hex = true;
             }
         }
         self
@@ -235,14 +257,20 @@ impl FromStr for ColumnSpec {
 
 fn column_of(text: &str) -> Result<Column, String> {
     let (name, unit) = text.split_once(':').map_or((text, None), |(name, unit)| (name, Some(unit)));
-    let bytes = |absent: u64| match unit {
-        None => Ok(Unit::of(absent)),
-        Some(unit) => units::unit_bytes(unit).map(Unit::of).ok_or_else(|| {
+    let bytes = |absent: u64| {
+        let (named, hex) = match unit {
+            Some("hex") => (None, true),
+            Some(unit) => unit.strip_suffix(":hex").map_or((Some(unit), false), |unit| (Some(unit), true)),
+            None => (None, false),
+        };
+        let bytes = named.map_or(Some(absent), units::unit_bytes).ok_or_else(|| {
             format!(
-                "unit `{}` is none; bytes, sector, page or a number of bytes would be right, such as 4KiB",
-                unit.escape_debug()
+                "unit `{}` is none; bytes, sector, page or a number of bytes would be right, such as 4KiB, and hex behind \
+                 it where numbers are hexadecimal",
+                unit.unwrap_or_default().escape_debug()
             )
-        }),
+        })?;
+        Ok::<_, String>(Unit { hex, ..Unit::of(bytes) })
     };
     let column = match name {
         "time" => Column::Time(match unit {
@@ -274,6 +302,15 @@ fn column_of(text: &str) -> Result<Column, String> {
     }
 }
 
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.bytes != 1 {
+            write!(f, ":{}", self.bytes)?;
+        }
+        f.write_str(if self.hex { ":hex" } else { "" })
+    }
+}
+
 impl fmt::Display for ColumnSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, column) in self.columns.iter().enumerate() {
@@ -286,15 +323,10 @@ impl fmt::Display for ColumnSpec {
                 Column::Device { names: false } => write!(f, "{comma}device")?,
                 Column::Device { names: true } => write!(f, "{comma}device:name")?,
                 Column::Op => write!(f, "{comma}op")?,
-                Column::Address(Unit { bytes: 1, .. }) => write!(f, "{comma}offset")?,
-                Column::Address(Unit { bytes, .. }) => write!(f, "{comma}lba:{bytes}")?,
-                Column::Size(Unit { bytes, less_one, .. }) => {
-                    let name = if *less_one { "size-1" } else { "size" };
-                    write!(f, "{comma}{name}")?;
-                    if *bytes != 1 {
-                        write!(f, ":{bytes}")?;
-                    }
-                }
+                Column::Address(unit) if unit.bytes == 1 => write!(f, "{comma}offset{unit}")?,
+                Column::Address(unit) => write!(f, "{comma}lba{unit}")?,
+                Column::Size(unit) if unit.less_one => write!(f, "{comma}size-1{unit}")?,
+                Column::Size(unit) => write!(f, "{comma}size{unit}")?,
                 Column::Other => write!(f, "{comma}-")?,
             }
         }

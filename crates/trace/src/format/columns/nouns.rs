@@ -67,15 +67,53 @@ pub(super) const SIZES_BY_UNIT: &[&str] = &["sectors", "blocks", "pages", "bytes
 pub(super) const ADDRESSES_BY_UNIT: &[&str] = &["sector", "block", "page"];
 /// What is before a unit that it counts, as in `num_lba`, `nr_sector` and `number of blocks`.
 pub(super) const COUNTERS: &[&str] = &["num", "nr", "no", "n", "nof", "number", "count"];
-pub(super) const DEVICES: &[&str] =
-    &["device", "deviceid", "dev", "disk", "disknumber", "diskid", "drive", "lun", "volume", "volumeid", "vol", "asu"];
+pub(super) const DEVICES: &[&str] = &[
+    "device",
+    "deviceid",
+    "devicename",
+    "dev",
+    "devid",
+    "devno",
+    "devnum",
+    "blockdevice",
+    "blkdev",
+    "blockdev",
+    "bdev",
+    "vbd",
+    "disk",
+    "disknumber",
+    "disknum",
+    "diskno",
+    "diskid",
+    "diskname",
+    "drive",
+    "driveid",
+    "lun",
+    "lunid",
+    "ldev",
+    "volume",
+    "volumeid",
+    "volumename",
+    "vol",
+    "volid",
+    "zvol",
+    "asu",
+    "partition",
+];
+/// Words of which the last in a name says what it is of, as in `block_device`.
+pub(super) const OF_DEVICES: &[&str] = &["device", "dev", "disk", "drive", "volume", "partition"];
 /// Devices, or what has devices of its own.
 pub(super) const LIKELY_DEVICES: &[&str] = &[
     "nsid",
     "namespace",
+    "namespaceid",
     "devname",
+    "fd",
+    "part",
     "vm",
     "vmid",
+    "vmname",
+    "vmdk",
     "vdisk",
     "vdev",
     "target",

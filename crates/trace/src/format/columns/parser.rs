@@ -1,14 +1,15 @@
 //! Lines of any columns as records.
 
+use super::commas::{self, Commas};
 use super::keyed::{self, Keys};
-use super::settle::Settled;
-use super::{Clock, Column, ColumnSpec, bare, date, ops, units};
+use super::settled::Settled;
+use super::{Clock, Column, ColumnSpec, Unit, bare, date, ops, units};
 use crate::error::excerpt;
 use crate::format::line_parser::{LineParser, Separator};
 use crate::format::names::Names;
 use crate::format::text::JUNK_LINES_MAX;
 use crate::format::{Item, TimeUnit};
-use crate::noted::Note;
+use crate::noted::{self, Note};
 use crate::number::{self, Flaw};
 use crate::request::Op;
 use crate::skipped::SkipReason;
@@ -32,6 +33,12 @@ pub(crate) struct AnyColumns {
     devices: Names,
     /// Lines with columns after the last.
     extra_columns: u64,
+    /// What commas in times mean.
+    commas: Commas,
+    /// Times with decimal commas.
+    decimal_commas: u64,
+    addresses: Numbers,
+    sizes: Numbers,
 }
 
 /// The columns of a line that make a request.
@@ -43,8 +50,8 @@ struct Cells<'a> {
     /// The column that tells devices apart together with the other.
     device_within: Option<&'a [u8]>,
     op: &'a [u8],
-    address: (&'a [u8], u64),
-    size: (&'a [u8], u64),
+    address: (&'a [u8], Unit),
+    size: (&'a [u8], Unit),
     /// Columns in all.
     count: usize,
 }
@@ -59,8 +66,8 @@ impl<'a> Cells<'a> {
                 Some(Column::Device { .. }) if found.device.is_some() => found.device_within = Some(bare(cell)),
                 Some(Column::Device { .. }) => found.device = Some(bare(cell)),
                 Some(Column::Op) => found.op = bare(cell),
-                Some(Column::Address(unit)) => found.address = (bare(cell), unit.bytes),
-                Some(Column::Size(unit)) => found.size = (bare(cell), unit.bytes),
+                Some(Column::Address(unit)) => found.address = (bare(cell), *unit),
+                Some(Column::Size(unit)) => found.size = (bare(cell), *unit),
                 Some(Column::Other) | None => {}
             }
             found.count += 1;
@@ -75,6 +82,10 @@ impl AnyColumns {
         let has = |column: Column| spec.columns.contains(&column);
         AnyColumns {
             separator: spec.separator.unwrap_or(b','),
+            commas: settled.commas,
+            decimal_commas: 0,
+            addresses: Numbers::default(),
+            sizes: Numbers::default(),
             time,
             is_date: has(Column::Time(Some(Clock::Date))),
             has_day: spec.has_day(),
@@ -103,8 +114,9 @@ impl AnyColumns {
             number::need_columns(cells.count, self.spec.columns.len()..=self.spec.columns.len())?;
         }
         let time_ns = if self.has_time { self.time(cells)? } else { 0 };
-        let address = range(cells.address, "the address")?;
-        let size = range(cells.size, "the size")?.map(|(size, unit)| (size.saturating_add(self.size_more), unit));
+        let address = self.addresses.range(cells.address, "the address")?;
+        let size =
+            self.sizes.range(cells.size, "the size")?.map(|(size, unit)| (size.saturating_add(self.size_more), unit));
         let op = match self.spec.op(cells.op) {
             Some(op) => op,
             None => return Err(Flaw::Value(ops::without_meaning(&[cells.op], None))),
@@ -115,7 +127,7 @@ impl AnyColumns {
         };
         Ok(match (op, address, size) {
             (None, ..) => Item::Skip(SkipReason::OtherCommand),
-            (Some(Op::Flush), ..) => Item::in_units(time_ns, device, Op::Flush, (0, 1), (0, 1)),
+            (Some(Op::Flush), ..) => Item::flush(time_ns, device),
             (Some(op), Some(address), Some(size)) => Item::in_units(time_ns, device, op, address, size),
             (Some(op), address, _) => {
                 let lacks = if address.is_none() { "address" } else { "size" };
@@ -161,7 +173,7 @@ impl AnyColumns {
         Err(Flaw::Shape(what))
     }
 
-    fn time(&self, cells: &Cells<'_>) -> Result<u64, Flaw> {
+    fn time(&mut self, cells: &Cells<'_>) -> Result<u64, Flaw> {
         let text = cells.time;
         if self.has_day {
             return date::ns_of_two(cells.day, text);
@@ -173,7 +185,7 @@ impl AnyColumns {
     }
 
     #[cold]
-    fn odd_time(&self, text: &[u8], flaw: Flaw) -> Result<u64, Flaw> {
+    fn odd_time(&mut self, text: &[u8], flaw: Flaw) -> Result<u64, Flaw> {
         if let Some(what) = date::unread(text) {
             return Err(Flaw::Shape(what));
         }
@@ -191,13 +203,50 @@ impl AnyColumns {
         if let Some((number, unit)) = units::time_with_unit(text) {
             return number::time(number, unit.tick(), "the time");
         }
-        let commas = text.iter().filter(|&&byte| byte == b',').count();
-        let plain = if commas == 1 && self.separator != b',' {
-            Some(text.iter().map(|&byte| if byte == b',' { b'.' } else { byte }).collect())
-        } else {
-            ungrouped(text)
+        let plain = match self.commas {
+            Commas::Decimal => commas::with_point(text),
+            Commas::Thousands => commas::ungrouped(text),
         };
-        plain.map_or(Err(flaw), |plain: Vec<u8>| number::time(&plain, self.time.tick(), "the time"))
+        let Some(plain) = plain else { return Err(self.other_commas(text).unwrap_or(flaw)) };
+        self.decimal_commas += u64::from(self.commas == Commas::Decimal);
+        number::time(&plain, self.time.tick(), "the time")
+    }
+
+    /// The error of a time whose commas mean something else than those of other numbers.
+    fn other_commas(&self, text: &[u8]) -> Option<Flaw> {
+        let (means, others) = match (commas::of(text)?, self.commas) {
+            (Commas::Thousands, Commas::Decimal) => ("groups thousands", "are decimal"),
+            (Commas::Decimal, Commas::Thousands) => ("is decimal", "group thousands"),
+            _ => return None,
+        };
+        Some(Flaw::Value(format!(
+            "the comma of the time {} {means}, and those of other numbers {others}; points for decimal commas would be right",
+            excerpt(text)
+        )))
+    }
+
+    /// The error of a line, with the option that reads its numbers as hexadecimal where they show that.
+    #[cold]
+    fn in_hexadecimal(&self, cells: &Cells<'_>, flaw: Flaw) -> Flaw {
+        let shows = |(text, unit): (&[u8], Unit)| !unit.hex && number::shows_hexadecimal(text);
+        let is_address = |column: &Column| matches!(column, Column::Address(_));
+        let is_size = |column: &Column| matches!(column, Column::Size(_));
+        let spec = self.spec.clone();
+        let (spec, what, text) = if shows(cells.address) {
+            (spec.in_hexadecimal(is_address), "address", cells.address.0)
+        } else if shows(cells.size) {
+            (spec.in_hexadecimal(is_size), "size", cells.size.0)
+        } else {
+            return flaw;
+        };
+        match flaw {
+            Flaw::Shape(_) => Flaw::Value(format!(
+                "the {what} is not a whole number, and hexadecimal digits: {}; --columns {spec} takes each {what} for \
+                 hexadecimal",
+                excerpt(text)
+            )),
+            value => value,
+        }
     }
 
     fn device(&mut self, text: &[u8]) -> Result<u32, Flaw> {
@@ -214,45 +263,57 @@ impl AnyColumns {
     }
 }
 
-/// An address or a size, and its unit; none where the column is empty.
-fn range((text, unit_bytes): (&[u8], u64), what: &str) -> Result<Option<(u64, u64)>, Flaw> {
-    if text.is_empty() {
-        return Ok(None);
+/// What was seen of the numbers of addresses, or of sizes.
+#[derive(Debug, Default, Clone, Copy)]
+struct Numbers {
+    /// Those behind `0x`.
+    marked: u64,
+    /// Decimal ones. A zero is written without a mark by programs that mark all others.
+    decimal: u64,
+    /// Those with commas between thousands.
+    grouped: u64,
+}
+
+impl Numbers {
+    /// An address or a size in units; none where the column is empty.
+    fn range(&mut self, (text, unit): (&[u8], Unit), what: &str) -> Result<Option<(u64, u64)>, Flaw> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if unit.hex {
+            return number::hexadecimal(text, what).map(|value| Some((value, unit.bytes)));
+        }
+        match number::whole(text, what) {
+            Ok(value) => {
+                self.decimal += u64::from(value > 0);
+                Ok(Some((value, unit.bytes)))
+            }
+            Err(flaw) => self.odd(text, unit, what, flaw),
+        }
     }
-    match whole(text, what) {
-        Ok(value) => Ok(Some((value, unit_bytes))),
+
+    /// A number in hexadecimal, with its own unit, with commas between thousands, or one with a fraction of zeros, as
+    /// spreadsheets and data frames write them.
+    #[cold]
+    fn odd(&mut self, text: &[u8], unit: Unit, what: &str, flaw: Flaw) -> Result<Option<(u64, u64)>, Flaw> {
+        if text.starts_with(b"0x") || text.starts_with(b"0X") {
+            self.marked += 1;
+            return number::whole_or_hexadecimal(text, what).map(|value| Some((value, unit.bytes)));
+        }
         // A value's own unit is stronger than that of its column.
-        Err(flaw) => units::with_unit(text).map_or(Err(flaw), |bytes| Ok(Some((bytes, 1)))),
+        if let Some(bytes) = units::with_unit(text) {
+            return Ok(Some((bytes, 1)));
+        }
+        let point = memchr::memchr(b'.', text).unwrap_or(text.len());
+        let (digits, fraction) = text.split_at_checked(point).unwrap_or((text, &[]));
+        if !fraction.get(1..).unwrap_or_default().iter().all(|&byte| byte == b'0') {
+            return Err(flaw);
+        }
+        let plain = commas::ungrouped(digits);
+        self.grouped += u64::from(plain.is_some());
+        self.decimal += 1;
+        number::whole(plain.as_deref().unwrap_or(digits), what).map_err(|_| flaw).map(|value| Some((value, unit.bytes)))
     }
-}
-
-/// A whole number, also in hexadecimal, or one with a fraction of zeros, as spreadsheets and data frames write them.
-fn whole(text: &[u8], what: &str) -> Result<u64, Flaw> {
-    number::whole(text, what).or_else(|flaw| odd_whole(text, what, flaw))
-}
-
-#[cold]
-fn odd_whole(text: &[u8], what: &str, flaw: Flaw) -> Result<u64, Flaw> {
-    if text.starts_with(b"0x") || text.starts_with(b"0X") {
-        return number::whole_or_hexadecimal(text, what);
-    }
-    let point = memchr::memchr(b'.', text).unwrap_or(text.len());
-    let (digits, fraction) = text.split_at_checked(point).unwrap_or((text, &[]));
-    let zeros = fraction.get(1..).unwrap_or_default().iter().all(|&byte| byte == b'0');
-    match (zeros, ungrouped(digits)) {
-        (true, None) => number::whole(digits, what).map_err(|_| flaw),
-        (true, Some(digits)) => number::whole(&digits, what).map_err(|_| flaw),
-        (false, _) => Err(flaw),
-    }
-}
-
-/// A number without the commas that group its digits by thousands, as in 26,492,928.5; none where they do not.
-fn ungrouped(text: &[u8]) -> Option<Vec<u8>> {
-    let whole = text.split(|&byte| byte == b'.').next()?;
-    let mut groups = whole.split(|&byte| byte == b',');
-    let first = groups.next()?;
-    let grouped = whole.contains(&b',') && (1..=3).contains(&first.len()) && groups.all(|group| group.len() == 3);
-    grouped.then(|| text.iter().copied().filter(|&byte| byte != b',').collect())
 }
 
 impl LineParser for AnyColumns {
@@ -275,7 +336,7 @@ impl LineParser for AnyColumns {
                 return self.of_page(line, Err(flaw));
             }
             let cells = Cells::of(columns, keyed::cells(line, separator, Some(keys)).into_iter());
-            let item = self.record(line, &cells);
+            let item = self.record(line, &cells).map_err(|flaw| self.in_hexadecimal(&cells, flaw));
             return self.of_page(line, item);
         }
         let blank = separator == b' ';
@@ -285,12 +346,18 @@ impl LineParser for AnyColumns {
             // A separator may be within quotes.
             cells = Cells::of(columns, super::split(line, separator).into_iter());
         }
-        let item = self.record(line, &cells);
+        let item = self.record(line, &cells).map_err(|flaw| self.in_hexadecimal(&cells, flaw));
         self.of_page(line, item)
     }
 
     fn notes(&self) -> Vec<(Note, u64)> {
-        if self.extra_columns == 0 { Vec::new() } else { vec![(Note::ExtraColumns, self.extra_columns)] }
+        let both = |numbers: &Numbers| if numbers.decimal > 0 { numbers.marked } else { 0 };
+        let grouped = self.addresses.grouped + self.sizes.grouped;
+        noted::some(&[
+            (Note::ExtraColumns, self.extra_columns),
+            (Note::HexadecimalAmongDecimal, both(&self.addresses) + both(&self.sizes)),
+            (Note::CommasOfTwoMeanings, if self.decimal_commas > 0 { grouped } else { 0 }),
+        ])
     }
 
     fn blank(&mut self) {

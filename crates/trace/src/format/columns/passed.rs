@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::lines::lines_of;
 use super::seen::{Seen, look, number};
-use super::settle::Settled;
-use super::{Clock, Column, ColumnSpec, date, heading, keyed, units};
+use super::settled::Settled;
+use super::{Clock, Column, ColumnSpec, date, finer, heading, keyed, units};
 use crate::error::excerpt;
 use crate::format::{SECTOR_BYTES, TimeUnit};
 
@@ -94,17 +94,30 @@ pub(super) fn blocks_of_size(settled: &mut Settled, text: &[u8]) {
     }
 }
 
-/// The first records, whose addresses are numbers.
+/// The first records.
 fn rows<'a>(settled: &Settled, text: &'a [u8]) -> Vec<Vec<&'a [u8]>> {
+    records(settled, text).take(ROWS).collect()
+}
+
+/// The records of a file's whole beginning.
+pub(super) fn all_rows<'a>(settled: &Settled, text: &'a [u8]) -> Vec<Vec<&'a [u8]>> {
+    records(settled, text).collect()
+}
+
+/// The values of a column.
+pub(super) fn cells_of<'r, 'a>(rows: &'r [Vec<&'a [u8]>], at: usize) -> impl Iterator<Item = &'a [u8]> + Clone + 'r {
+    rows.iter().filter_map(move |row| row.get(at).copied())
+}
+
+/// Records, whose addresses are numbers.
+fn records<'s, 'a: 's>(settled: &'s Settled, text: &'a [u8]) -> impl Iterator<Item = Vec<&'a [u8]>> + 's {
     let Settled { spec, names, keys, .. } = settled;
     let separator = spec.separator.unwrap_or(b',');
     let begins_with_digit = |cell: &&[u8]| cell.first().is_some_and(u8::is_ascii_digit);
     let address = spec.columns.iter().position(|column| matches!(column, Column::Address(_))).unwrap_or(0);
     lines_of(text, spec.skip_lines)
-        .map(|line| keyed::cells(line, separator, keys.as_ref()))
-        .filter(|cells| cells.len() >= names.len() && cells.get(address).is_some_and(begins_with_digit))
-        .take(ROWS)
-        .collect()
+        .map(move |line| keyed::cells(line, separator, keys.as_ref()))
+        .filter(move |cells| cells.len() >= names.len() && cells.get(address).is_some_and(begins_with_digit))
 }
 
 /// What a person should see of the columns that are passed over. Where a person names the columns, that is times alone.
@@ -120,16 +133,19 @@ pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
         .enumerate()
         .filter(|(at, _)| spec.columns.get(*at) == Some(&Column::Other))
         .map(|(at, name)| {
-            let cells: Vec<&[u8]> = rows.iter().filter_map(|row| row.get(at).copied()).collect();
+            let cells: Vec<&[u8]> = cells_of(&rows, at).collect();
             Passed { at, name, seen: look(cells.iter().copied(), separator), cells }
         })
         .collect();
+    let found = times(settled, &passed_over, &rows);
     let time = spec.columns.iter().position(|column| matches!(column, Column::Time(_)));
+    let time = time.or(found.as_ref().map(|(at, _)| *at));
     let of_time = rows.first().zip(time).and_then(|(row, time)| row.get(time));
     let in_seconds = of_time.is_some_and(|time| !time.contains(&b'.'));
     let parts = passed_over.iter().filter(|_| in_seconds).filter_map(Passed::parts_of_seconds);
     let events = passed_over.iter().filter_map(Passed::events);
-    times(settled, &passed_over).into_iter().chain(parts).chain(events).collect()
+    let finer = finer_times(settled, &passed_over, &rows);
+    found.map(|(_, said)| said).into_iter().chain(finer).chain(parts).chain(events).collect()
 }
 
 /// That a person names no times where a column that is passed over looks like some.
@@ -137,7 +153,7 @@ fn no_times(spec: &ColumnSpec, rows: &[Vec<&[u8]>]) -> Option<String> {
     let separator = spec.separator.unwrap_or(b',');
     let passed_over = spec.columns.iter().enumerate().filter(|(_, column)| **column == Column::Other);
     let found = passed_over.map(|(at, _)| at).find(|at| {
-        let cells: Vec<&[u8]> = rows.iter().filter_map(|row| row.get(*at).copied()).collect();
+        let cells: Vec<&[u8]> = cells_of(rows, *at).collect();
         let seen = look(cells.iter().copied(), separator);
         let column = Passed { at: *at, name: b"", cells, seen };
         column.is_dates()
@@ -160,8 +176,8 @@ struct Passed<'a> {
     seen: Seen<'a>,
 }
 
-/// Where no column is taken for times, the one that has some: by its name, else by its values.
-fn times(settled: &Settled, passed_over: &[Passed<'_>]) -> Option<String> {
+/// Where no column is taken for times, the one that has some, and what is said of it: by its name, else by its values.
+fn times(settled: &Settled, passed_over: &[Passed<'_>], rows: &[Vec<&[u8]>]) -> Option<(usize, String)> {
     if settled.spec.time().is_some() {
         return None;
     }
@@ -170,13 +186,51 @@ fn times(settled: &Settled, passed_over: &[Passed<'_>]) -> Option<String> {
     let by_name = passed_over.iter().find(|column| Some(column.at) == by_name);
     let found = by_name.or_else(|| passed_over.iter().find(|column| column.is_dates()));
     let column = found.or_else(|| passed_over.iter().find(|column| column.grows()))?;
+    let clock = column.clock();
+    let finer = finer_than(settled, column.at, clock, passed_over, rows);
+    let (column, clock) = finer.map_or((column, clock), |(finer, unit)| (finer, Some(Clock::Unit(unit))));
     let mut with_time = settled.spec.clone();
-    with_time.columns.get_mut(column.at).into_iter().for_each(|slot| *slot = Column::Time(column.clock()));
+    with_time.columns.get_mut(column.at).into_iter().for_each(|slot| *slot = Column::Time(clock));
     let unread = column.seen.unread.and_then(date::unread).map_or(String::new(), |unread| format!("; {unread}"));
-    Some(format!(
+    let said = format!(
         "no times were found: durations will be 0, though `{}` looks like times; --columns {with_time} reads them{unread}",
         excerpt(column.name)
-    ))
+    );
+    Some((column.at, said))
+}
+
+/// The column of those that are passed over that has the times of another one with more digits, and its unit.
+fn finer_than<'p, 'a>(
+    settled: &Settled,
+    time: usize,
+    clock: Option<Clock>,
+    passed_over: &'p [Passed<'a>],
+    rows: &[Vec<&[u8]>],
+) -> Option<(&'p Passed<'a>, TimeUnit)> {
+    let rows: Vec<&Vec<&[u8]>> = rows.iter().collect();
+    let others: Vec<usize> = passed_over.iter().filter(|other| other.at != time).map(|other| other.at).collect();
+    let separator = settled.spec.separator.unwrap_or(b',');
+    let (finer, ratio) = finer::than(&rows, time, &others, clock == Some(Clock::Date), separator)?;
+    let unit = if let Some(Clock::Unit(unit)) = clock { unit } else { TimeUnit::S };
+    let finer = passed_over.iter().find(|other| other.at == finer)?;
+    let own = finer.clock().and_then(|clock| if let Clock::Unit(unit) = clock { Some(unit) } else { None });
+    Some((finer, own.or_else(|| finer::unit_below(unit, ratio))?))
+}
+
+/// That a column which is passed over has the times with more digits.
+fn finer_times(settled: &Settled, passed_over: &[Passed<'_>], rows: &[Vec<&[u8]>]) -> Option<String> {
+    let time = settled.spec.columns.iter().position(|column| matches!(column, Column::Time(_)))?;
+    let (finer, unit) = finer_than(settled, time, settled.spec.stated_clock(), passed_over, rows)?;
+    let mut with_time = settled.spec.clone();
+    for (at, column) in with_time.columns.iter_mut().enumerate() {
+        match column {
+            _ if at == finer.at => *column = Column::Time(Some(Clock::Unit(unit))),
+            Column::Time(_) | Column::Day => *column = Column::Other,
+            _ => {}
+        }
+    }
+    let (name, taken) = (excerpt(finer.name), settled.names.get(time).map_or(String::new(), |name| excerpt(name)));
+    Some(format!("column `{name}` has the times of `{taken}` with more digits: --columns {with_time} reads them"))
 }
 
 impl Passed<'_> {

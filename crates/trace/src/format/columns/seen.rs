@@ -37,6 +37,17 @@ pub(super) struct Seen<'a> {
     /// Every number, bit by bit or.
     pub(super) bits: u64,
     pub(super) different: BTreeSet<u64>,
+    /// Numbers are hexadecimal without a mark.
+    pub(super) hexadecimal: bool,
+}
+
+/// A column of operations may have a code of two digits.
+const HEXADECIMAL_DIGITS: usize = 4;
+
+/// Whether the cells of a column are hexadecimal numbers without a mark.
+fn are_hexadecimal<'a>(mut cells: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
+    let shows = |cell: &[u8]| cell.len() >= HEXADECIMAL_DIGITS && number::shows_hexadecimal(cell);
+    cells.clone().any(shows) && cells.all(|cell| !cell.is_empty() && cell.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// A cell that is a number, also in hexadecimal, with a decimal comma or with a unit of bytes.
@@ -58,8 +69,9 @@ pub(super) fn number(cell: &[u8], separator: u8) -> Option<f64> {
 }
 
 /// What the cells of a column show.
-pub(super) fn look<'a>(cells: impl Iterator<Item = &'a [u8]>, separator: u8) -> Seen<'a> {
-    let mut seen = Seen { ascending: true, ..Seen::default() };
+pub(super) fn look<'a>(cells: impl Iterator<Item = &'a [u8]> + Clone, separator: u8) -> Seen<'a> {
+    let hexadecimal = are_hexadecimal(cells.clone());
+    let mut seen = Seen { ascending: true, hexadecimal, ..Seen::default() };
     for cell in cells {
         let is_op = ops::of(cell).is_some();
         seen.ops += usize::from(is_op);
@@ -75,7 +87,9 @@ pub(super) fn look<'a>(cells: impl Iterator<Item = &'a [u8]>, separator: u8) -> 
             seen.unread = Some(cell);
             continue;
         }
-        let Some(value) = number(cell, separator) else {
+        let of_hexadecimal = || number::hexadecimal(cell, "").ok().map(|value| value as f64);
+        let value = if hexadecimal { of_hexadecimal() } else { number(cell, separator) };
+        let Some(value) = value else {
             if !is_op && !is_date {
                 seen.names.insert(cell);
                 seen.named += 1;

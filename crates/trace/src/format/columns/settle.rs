@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
+use super::commas::{self, Commas};
 use super::keyed::{self, Keys, cells};
 use super::lines::lines_of;
 use super::seen::number;
-use super::{Clock, Column, ColumnSpec, Unit, date, heading, ops, passed, separator_of, split, suggest, title, units};
+use super::settled::Settled;
+use super::{
+    Clock, Column, ColumnSpec, Unit, date, finer, heading, ops, passed, separator_of, split, suggest, title, units,
+    volumes,
+};
 use crate::TraceError;
 use crate::error::excerpt;
-use crate::format::TimeUnit;
 use crate::format::dialect::named_separator;
-use crate::report::ColumnsRead;
 use crate::request::Op;
 
 /// A heading is one of so many lines that are not blank.
@@ -22,67 +25,6 @@ const SEPARATOR_LINES: usize = 16;
 /// So many words without a meaning are shown.
 const WORDS_MAX: usize = 16;
 
-/// Columns of which nothing is open.
-#[derive(Debug, Clone)]
-pub(crate) struct Settled {
-    pub(crate) spec: ColumnSpec,
-    /// What the heading calls the columns; none where a person names them.
-    pub(super) names: Vec<Vec<u8>>,
-    /// The heading names no unit of times.
-    pub(crate) time_guessed: bool,
-    /// What of the heading was not understood, for a person.
-    pub(crate) remarks: Vec<String>,
-    /// What the column of operations says yes to, where its name is that of a flag.
-    flag: Option<Op>,
-    /// Lines name each value.
-    pub(crate) keys: Option<Keys>,
-}
-
-impl Settled {
-    /// The unit of times, where there are any. Dates are read as nanoseconds.
-    pub(crate) fn time_unit(&self) -> Option<TimeUnit> {
-        match self.spec.time()? {
-            Some(Clock::Date) => Some(TimeUnit::Ns),
-            Some(Clock::Unit(unit)) => Some(unit),
-            None => Some(TimeUnit::S),
-        }
-    }
-
-    /// Whether a unit that is named beside the columns is theirs.
-    pub(crate) fn agrees_with(
-        &self,
-        time_unit: Option<TimeUnit>,
-        columns: Option<&ColumnSpec>,
-        file: &Arc<str>,
-    ) -> Result<(), TraceError> {
-        let Some(named) = time_unit else { return Ok(()) };
-        let stated = columns.and_then(ColumnSpec::stated_clock);
-        let what = match (stated, self.spec.stated_clock()) {
-            (Some(Clock::Unit(stated)), _) if stated != named => {
-                format!("--columns has times in {stated} and --time-unit in {named}, one of them would be right")
-            }
-            (_, Some(Clock::Date)) => "the times are dates, so --time-unit says nothing".to_owned(),
-            _ => return Ok(()),
-        };
-        Err(TraceError::file(file, what))
-    }
-
-    /// For the report.
-    pub(crate) fn read(&self) -> Option<ColumnsRead> {
-        let columns = || self.spec.columns.iter();
-        let address =
-            columns().find_map(|column| if let Column::Address(unit) = column { Some(*unit) } else { None })?;
-        let size = columns().find_map(|column| if let Column::Size(unit) = column { Some(*unit) } else { None })?;
-        Some(ColumnsRead {
-            columns: self.spec.to_string(),
-            address_unit_bytes: address.bytes,
-            address_unit_guessed: address.guessed,
-            size_unit_bytes: size.bytes,
-            size_unit_guessed: size.guessed,
-        })
-    }
-}
-
 /// A line that names columns, and these; and the separator that a line before it names, as `sep=;`.
 pub(crate) fn heading_of(text: &[u8], separator: Option<u8>) -> Option<(&[u8], Settled)> {
     candidates(text, separator).find_map(|(line, separator)| Some((line, of_line(line, separator).ok()?)))
@@ -91,10 +33,10 @@ pub(crate) fn heading_of(text: &[u8], separator: Option<u8>) -> Option<(&[u8], S
 /// What is wrong with a heading that names a request but for a time, an address or a size that it names twice. (Two
 /// operations are common in the lines of formats that have no heading.)
 pub(crate) fn doubled_heading(text: &[u8], counts: fn(&[u8]) -> bool) -> Option<String> {
-    candidates(text, None).filter(|(line, _)| counts(line)).find_map(|(line, separator)| doubled(line, separator))
+    candidates(text, None).filter(|(line, _)| counts(line)).find_map(|(line, separator)| doubled(line, separator, text))
 }
 
-fn doubled(line: &[u8], separator: u8) -> Option<String> {
+fn doubled(line: &[u8], separator: u8, text: &[u8]) -> Option<String> {
     type Is = fn(&Column) -> bool;
     let kinds: [(&str, Is); 3] = [
         ("times", |column| matches!(column, Column::Time(_))),
@@ -122,6 +64,7 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
             twice.push(format!("{} {kind}: {}", found.len(), shown.join(", ")));
         }
         let taken = found.iter().copied().min_by_key(|&at| names.get(at).map(|name| heading::rank(name)));
+        let taken = taken.map(|taken| with_most_digits(taken, &found, &columns, text, separator, keys.as_ref()));
         if taken.as_ref() != found.first() {
             others.extend(taken.and_then(|at| names.get(at)).map(|name| format!("`{}`", excerpt(name))));
         }
@@ -136,6 +79,26 @@ fn doubled(line: &[u8], separator: u8) -> Option<String> {
     is_request.then(|| {
         format!("the heading names {}; --columns {spec} takes {takes}, `-` passes a column over", twice.join(" and "))
     })
+}
+
+/// Of several columns of times, the one that has those of `taken` with the most digits.
+fn with_most_digits(
+    taken: usize,
+    all: &[usize],
+    columns: &[Column],
+    text: &[u8],
+    separator: u8,
+    keys: Option<&Keys>,
+) -> usize {
+    if !matches!(columns.get(taken), Some(Column::Time(_))) {
+        return taken;
+    }
+    let rows: Vec<Vec<&[u8]>> = lines_of(text, 0).map(|line| cells(line, separator, keys)).collect();
+    let rows: Vec<&Vec<&[u8]>> = rows.iter().collect();
+    let is_date = |row: &&Vec<&[u8]>| row.get(taken).is_some_and(|cell| date::looks_like(cell) || date::is_clock(cell));
+    let is_dates = rows.iter().filter(|row| is_date(row)).count() * 2 > rows.len();
+    let others: Vec<usize> = all.iter().copied().filter(|other| *other != taken).collect();
+    finer::than(&rows, taken, &others, is_dates, separator).map_or(taken, |(finer, _)| finer)
 }
 
 /// The lines that may be a heading, each with what separates its columns.
@@ -210,7 +173,7 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
     let remarks: Vec<String> = remarks.collect();
     let flag = columns_flag(&spec, &names);
     let names = names.into_iter().map(<[u8]>::to_vec).collect();
-    Ok(Settled { spec, names, time_guessed, remarks, flag, keys })
+    Ok(Settled { spec, names, time_guessed, remarks, flag, keys, commas: Commas::Decimal })
 }
 
 /// The names in a heading, or in a line that names each value.
@@ -263,16 +226,27 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
         let keys = Keys::of_first(lines_of(text, given.skip_lines).take(SEPARATOR_LINES), separator);
         let keys = keys.filter(|keys| keys.names.len() == given.columns.len());
         let spec = ColumnSpec { separator: Some(separator), ..given };
-        Settled { spec, names: Vec::new(), time_guessed: false, remarks: Vec::new(), flag: None, keys }
+        Settled {
+            spec,
+            names: Vec::new(),
+            time_guessed: false,
+            remarks: Vec::new(),
+            flag: None,
+            keys,
+            commas: Commas::Decimal,
+        }
     };
     settled.days_apart(text);
     if headed {
+        volumes::by_names(&mut settled, text);
         passed::devices_apart(&mut settled, text);
         passed::blocks_of_size(&mut settled, text);
     }
     settled.take(&Sample::of(text, &settled), headed);
     let passed_over = passed::remarks(&settled, text);
     settled.remarks.extend(passed_over);
+    let volumes = if headed { volumes::remarks(&settled, text) } else { Vec::new() };
+    settled.remarks.extend(volumes);
     let sample = Sample::of(text, &settled);
     match sample.words.first() {
         Some((line, _)) => {
@@ -305,6 +279,11 @@ impl Settled {
 
     fn take(&mut self, sample: &Sample, headed: bool) {
         let is_day = sample.first_day.is_some_and(date::is_day) && sample.first_time.is_some_and(date::is_clock);
+        // What separates columns is no decimal comma.
+        let by_commas = self.spec.separator == Some(b',');
+        if by_commas || (sample.grouped && !sample.decimal_commas) {
+            self.commas = Commas::Thousands;
+        }
         for column in &mut self.spec.columns {
             match column {
                 Column::Time(clock)
@@ -328,9 +307,7 @@ impl Settled {
                 }
                 Column::Device { names } => *names |= sample.device_names,
                 Column::Address(unit) if headed && sample.addresses_with_units => *unit = Unit::of(1),
-                Column::Size(unit) if headed && sample.sizes_with_units => {
-                    *unit = Unit { less_one: unit.less_one, ..Unit::of(1) }
-                }
+                Column::Size(unit) if headed && sample.sizes_with_units => *unit = unit.in_bytes(1),
                 _ => {}
             }
         }
@@ -363,6 +340,10 @@ struct Sample<'a> {
     /// Values say themselves what their units are, so that those without one are bytes.
     addresses_with_units: bool,
     sizes_with_units: bool,
+    /// Commas in times are decimal ones.
+    decimal_commas: bool,
+    /// Commas in some numbers group thousands.
+    grouped: bool,
     /// Words for operations that have no meaning, with the lines where they are first.
     words: Vec<(u64, &'a [u8])>,
 }
@@ -393,12 +374,22 @@ impl<'a> Sample<'a> {
             for (column, cell) in pairs() {
                 match column {
                     Column::Day => sample.first_day = sample.first_day.or(Some(cell)),
-                    Column::Time(_) => sample.first_time = sample.first_time.or(Some(cell)),
+                    Column::Time(_) => {
+                        sample.first_time = sample.first_time.or(Some(cell));
+                        sample.decimal_commas |= commas::of(cell) == Some(Commas::Decimal);
+                        sample.grouped |= commas::of(cell) == Some(Commas::Thousands);
+                    }
                     Column::Device { .. } => {
                         sample.device_names |= cell.is_empty() || !cell.iter().all(u8::is_ascii_digit);
                     }
-                    Column::Address(_) => sample.addresses_with_units |= units::with_unit(cell).is_some(),
-                    Column::Size(_) => sample.sizes_with_units |= units::with_unit(cell).is_some(),
+                    Column::Address(_) => {
+                        sample.addresses_with_units |= units::with_unit(cell).is_some();
+                        sample.grouped |= commas::ungrouped(cell).is_some();
+                    }
+                    Column::Size(_) => {
+                        sample.sizes_with_units |= units::with_unit(cell).is_some();
+                        sample.grouped |= commas::ungrouped(cell).is_some();
+                    }
                     // The t of true is no trim.
                     Column::Op if flag.is_some() && ops::is_answer(cell) && spec.op_named(cell).is_none() => {
                         sample.word(number, cell);

@@ -1,0 +1,103 @@
+//! Columns that have the same times as another one, with more digits: whole seconds beside microseconds. And whole
+//! seconds of which a second column has the parts.
+
+use std::collections::BTreeSet;
+
+use super::seen::number;
+use super::{date, units};
+use crate::format::TimeUnit;
+
+/// How many of a unit there may be in the unit of the other column.
+const RATIOS: [f64; 5] = [1.0, 1e3, 1e6, 1e7, 1e9];
+
+/// So many units of the other column show that both go on alike.
+const TELLING_UNITS: f64 = 3.0;
+
+/// So many neighbouring records of one second show that a column has its parts.
+const TELLING_PAIRS: usize = 6;
+
+/// The one of `others` with the most digits that has the times of this column, and how many of its units are one of this
+/// column's. Dates are in seconds.
+pub(super) fn than(
+    rows: &[&Vec<&[u8]>],
+    time: usize,
+    others: &[usize],
+    is_date: bool,
+    separator: u8,
+) -> Option<(usize, f64)> {
+    let coarse = |row: &[&[u8]]| {
+        let cell = row.get(time)?;
+        if is_date { seconds_of(cell) } else { number(cell, separator) }
+    };
+    let fits = |other: usize| {
+        let pairs = || rows.iter().filter_map(|row| Some((coarse(row)?, number(row.get(other)?, separator)?)));
+        let different = |values: &mut dyn Iterator<Item = f64>| values.map(f64::to_bits).collect::<BTreeSet<_>>().len();
+        let finer = different(&mut pairs().map(|(_, fine)| fine));
+        let more = finer > different(&mut pairs().map(|(coarse, _)| coarse));
+        let ascending = pairs().zip(pairs().skip(1)).all(|((_, one), (_, next))| one <= next);
+        let (first, last) = (pairs().next()?, pairs().next_back()?);
+        let tells = last.0 - first.0 >= TELLING_UNITS;
+        let goes_on = |ratio: f64, begin: (f64, f64)| {
+            pairs().all(|(coarse, fine)| ((fine - begin.1) - (coarse - begin.0) * ratio).abs() <= ratio * 1.001)
+        };
+        // Both may count from 1970.
+        let same = |ratio: f64| units::since_1970(first.0 as u64).is_some() && goes_on(ratio, (0.0, 0.0));
+        let ratio = RATIOS.into_iter().find(|&ratio| same(ratio) || (tells && goes_on(ratio, first)))?;
+        (more && ascending).then_some((other, ratio, finer))
+    };
+    let best = others.iter().filter_map(|&other| fits(other)).max_by_key(|(_, _, different)| *different);
+    best.map(|(other, ratio, _)| (other, ratio))
+}
+
+fn seconds_of(cell: &[u8]) -> Option<f64> {
+    date::ns_since_1970(cell).ok().map(|ns| ns as f64 / 1e9)
+}
+
+/// The unit of which there are so many in another one.
+pub(super) fn unit_below(unit: TimeUnit, ratio: f64) -> Option<TimeUnit> {
+    let ns = unit.tick().ns as f64 / ratio;
+    TimeUnit::ALL.into_iter().find(|unit| *unit != TimeUnit::Ps && unit.tick().ns as f64 == ns)
+}
+
+/// The column of whole seconds, from 1970 on or of a day, behind which a column has their parts; and how many digits
+/// these have.
+pub(super) fn parts_behind(rows: &[&Vec<&[u8]>], separator: u8) -> Option<(usize, usize)> {
+    let whole = |row: &[&[u8]], at: usize| -> Option<u64> {
+        let cell = row.get(at)?;
+        if date::is_clock(cell) || date::looks_like(cell) {
+            let has_parts = cell.contains(&b'.') || cell.contains(&b',') || date::is_day(cell);
+            return date::ns_since_1970(cell).ok().filter(|_| !has_parts).map(|ns| ns / 1_000_000_000);
+        }
+        let seconds = std::str::from_utf8(cell).ok()?.parse().ok()?;
+        (units::since_1970(seconds) == Some(TimeUnit::S)).then_some(seconds)
+    };
+    let part = |row: &[&[u8]], at: usize| -> Option<u64> { std::str::from_utf8(row.get(at)?).ok()?.parse().ok() };
+    (0..rows.first()?.len().saturating_sub(1)).find_map(|at| {
+        let pairs = || rows.iter().map(|row| Some((whole(row, at)?, part(row, at + 1)?)));
+        let pairs: Vec<(u64, u64)> = pairs().collect::<Option<_>>()?;
+        let neighbours = || pairs.iter().zip(pairs.iter().skip(1));
+        let ascending = neighbours().all(|(one, next)| one <= next);
+        let within = neighbours().filter(|(one, next)| one.0 == next.0 && one.1 < next.1).count();
+        let begins_anew = neighbours().any(|(one, next)| one.1 > next.1);
+        let largest = pairs.iter().map(|(_, part)| *part).max()?;
+        let digits = [3, 6, 9].into_iter().find(|&digits| largest < 10u64.pow(digits))? as usize;
+        let padded = rows.iter().filter_map(|row| row.get(at + 1)).map(|cell| cell.len()).min()?;
+        let digits = if matches!(padded, 6 | 9) { digits.max(padded) } else { digits };
+        (ascending && begins_anew && within >= TELLING_PAIRS && separator != b':').then_some((at, digits))
+    })
+}
+
+/// The filter that makes one column of seconds and their parts.
+pub(super) fn joining(at: usize, digits: usize, separator: u8) -> String {
+    let column = at + 1;
+    let by = match separator {
+        b' ' => String::new(),
+        b'\t' => r"-F'\t' -v OFS='\t' ".to_owned(),
+        other => format!("-F'{0}' -v OFS='{0}' ", char::from(other)),
+    };
+    let next = column + 1;
+    format!(
+        "awk {by}'{{ ${column} = sprintf(\"%s.%0{digits}d\", ${column}, ${next}); \
+         for (i = {next}; i < NF; i++) $i = $(i + 1); NF--; print }}'"
+    )
+}
