@@ -243,6 +243,8 @@ barriers! {
     UncoveredReportedAgain,
     /// Blocks of replaced runs are held until a flush after everything was reported that replaced them.
     ReplacedRunsHeld,
+    /// A merge leaves out what was folded only when the translation page is on flash.
+    FoldsBeforeMerges,
     /// What a merge has left out as folded stays folded after a recovery.
     LeftOutStaysFolded,
     /// User pages that were programmed before the last spill are known by the runs, whatever their translation page says.

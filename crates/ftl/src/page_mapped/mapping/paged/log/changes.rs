@@ -92,7 +92,8 @@ impl PagedMapping {
     }
 
     /// Enters what a recovery has learnt of a translation page, which may not be the newest: `learnt` are places of
-    /// these logical pages, by number, and some of the pages that it names are `gone`.
+    /// these logical pages, by number, and some of the pages that it names are `gone`. Entries in runs are no part of that:
+    /// they are as new as the last spill.
     pub(in super::super) fn restore_to_log<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
@@ -101,7 +102,8 @@ impl PagedMapping {
         is_gone: impl Fn(Page) -> bool,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
-        self.load_with_log(io, part);
+        self.load(io, part);
+        let in_runs = self.keys_in_log(io, part);
         let mut changes: Vec<(u32, u32)> = Vec::new();
         let mut learnt = learnt.iter().peekable();
         for key in self.pages_of(part).map(LogicalPage) {
@@ -113,7 +115,8 @@ impl PagedMapping {
                 (None, Place::Lost) => MISLAID,
                 _ => continue,
             };
-            if to != entry && !self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) {
+            let is_known = in_runs.binary_search(&key.0).is_ok();
+            if to != entry && !is_known && !self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) {
                 changes.push((key.0, to));
             }
         }

@@ -182,6 +182,16 @@ impl PagedMapping {
         self.log = Some(log);
     }
 
+    /// The logical pages of a translation page that entries in runs wait for.
+    pub(super) fn keys_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Vec<u32> {
+        let range = self.pages_of(part);
+        let mut keys = Vec::new();
+        if let Some(log) = &mut self.log {
+            log.entries(io, range, |key, _| keys.push(key));
+        }
+        keys
+    }
+
     /// The stale pages that entries on flash still name, and that are reported later.
     pub(in super::super) fn named_and_stale<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
         let Some(mut log) = self.log.take() else { return Vec::new() };

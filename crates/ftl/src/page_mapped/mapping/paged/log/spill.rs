@@ -27,6 +27,8 @@ impl PagedMapping {
         if dirty >= log.spill_at {
             return self.spill(io, before);
         }
+        // What it leaves out as folded is in translation pages that are on flash.
+        io.barrier(Barrier::FoldsBeforeMerges);
         let version = io.seq() + 1;
         let done = log.sorted.go_on(io, &mut log.rule);
         log.note_merge(io, version);
