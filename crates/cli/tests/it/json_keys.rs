@@ -251,7 +251,8 @@ fn every_counter_and_structure_is_in_the_document_and_no_other() {
         "page --set victim=sampled",
         "last++ --set last.wear=swap",
         "dual-greedy --set placement.on-random=greedy",
-        "geckoftl --set power.block-log=on",
+        "geckoftl --set power.block-log=on --ratio 0.6",
+        "geckoftl --set mapping.log=20 --ratio 0.6",
         "geckoftl --set placement=dual-greedy --set placement.unknown=fetch",
     ];
     let presets = phelsuma_ftl::PRESETS.iter().map(|preset| preset.name);
