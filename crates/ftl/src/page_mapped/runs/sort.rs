@@ -195,6 +195,7 @@ impl SortMerge {
             } else if let Some(run) = run {
                 let older = RunPage::new(layout, &inputs.pages[rank]).word(place.at, 0);
                 rule.overruled(key, older, inputs.words[0], run);
+                flags = Some(flags.unwrap_or(0));
             }
             self.places[rank].at += 1;
             self.settle(io, inputs, rank);
