@@ -231,8 +231,6 @@ barriers! {
     // What a mapping log stands on.
     /// A page of a victim is stale where an entry in a run names another page of its logical page.
     RunsJudge,
-    /// What an entry named that gives way to another is reported.
-    OverruledReported,
     /// An entry of a run counts until its translation page is folded, and not longer.
     FoldedGivesWay,
     /// A page that only the cache named is reported when its trim is on flash.

@@ -69,7 +69,7 @@ fn entries_that_wait_share_their_translation_page_s_rewrite() {
     let (without, with) = (run("0", "uniform"), run("20", "uniform"));
     let translation = |result: &RunResult| result.write_amplification.unwrap().translation;
     let (without, shared) = (translation(&without), translation(&with));
-    assert!(shared < without / 4.0, "{shared} in place of {without}");
+    assert!(shared < without * 0.6, "{shared} in place of {without}");
     let folded = with.counters["log_entries_folded"] as f64 / with.counters["log_folds"] as f64;
     assert!(folded > 20.0, "a fold serves {folded} entries");
     assert!(with.counters["log_entries_waiting"] > 0);

@@ -188,7 +188,6 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::MetadataReadOnce, soak("lazyftl")),
         (B::MetadataReadOnce, soak("ib-ftl")),
         (B::RunsJudge, log(Workload::Mixed, 2)),
-        (B::OverruledReported, log(Workload::Mixed, 2)),
         (B::FoldedGivesWay, log(Workload::Mixed, 2)),
         (B::UncoveredReportedAgain, log(Workload::Mixed, 20)),
         (B::SpilledIsKnown, log(Workload::Trims, 10)),

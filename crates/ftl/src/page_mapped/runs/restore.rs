@@ -94,7 +94,7 @@ impl SortedRuns {
                 older.remove(at)
             } else if let Some(pages) = complete.next() {
                 let Some(mut header) = self.header_of(io, &pages) else { continue };
-                if header.flushes.0 < header.flushes.1 {
+                if self.says_when_done && header.flushes.0 < header.flushes.1 {
                     let Some(last) = self.last_marks(io, &pages).filter(|marks| is_committed(*marks)) else { continue };
                     header.marks[1] = last[1];
                 }

@@ -214,7 +214,7 @@ impl MappingLog {
         overruled.sort_unstable_by_key(|overruled| (overruled.page, core::cmp::Reverse(overruled.until)));
         overruled.dedup_by_key(|overruled| overruled.page);
         for overruled in overruled.drain(..) {
-            if io.keeps(Barrier::OverruledReported) && is_unreported(io, &overruled) {
+            if is_unreported(io, &overruled) {
                 before.push(overruled.page);
             }
         }
