@@ -25,7 +25,7 @@ impl Filter {
     #[inline]
     fn place(&self, key: u32) -> (usize, u64) {
         let hash = u64::from(key).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let word = ((hash >> 32) * self.words.len() as u64 >> 32) as usize;
+        let word = (((hash >> 32) * self.words.len() as u64) >> 32) as usize;
         // The product's lower half does not depend on the word alone.
         let mut rest = (hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mut bits = 0;
