@@ -83,7 +83,7 @@ mod tests {
         // A parameter that is new must not be forgotten here: what is left out would come back as its default.
         let mut named: Vec<String> = Vec::new();
         for (preset, settings) in [
-            ("geckoftl", &[][..]),
+            ("geckoftl", &[("power.block-log", "on")][..]),
             ("d-choices", &[][..]),
             ("dual-greedy", &[][..]),
             ("dac", &[][..]),
