@@ -48,7 +48,6 @@ pub use finding::{Disagreement, Finding};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
 pub use look::{BlockLook, BlockState, ExtentLook, GeckoLook, RunLook};
 pub use medium::anchor::ANCHOR_BLOCKS;
-pub use medium::log_part::BlockLogPart;
 pub use policy::Knowledge;
 pub use presets::{PRESETS, Preset, format, recover};
 pub use ram::RamLedger;

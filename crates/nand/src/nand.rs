@@ -68,7 +68,7 @@ impl<'a> PageRead<'a> {
 }
 
 /// What reading a spare area alone gave. It proves nothing about the page's data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, crate::state::Preserve)]
 pub enum SpareRead {
     /// The spare area; its own checksum fits.
     Written(Spare),

@@ -9,7 +9,7 @@ use phelsuma_nand::Geometry;
 impl OnFlash for PageParts {
     /// The parts that decide what stands on flash, as a drive's description keeps them: one that was written with
     /// others cannot be recovered. Victim and placement may change from one start to the next.
-    fn structures_on_flash(&self, geometry: &Geometry) -> String {
+    fn structures_on_flash(&self, _geometry: &Geometry) -> String {
         let mapping = match self.mapping {
             MappingPart::Paged { directory: DirectoryPart::BTree { fanout, .. }, .. } => format!("b-tree({fanout})"),
             _ => self.mapping.word().to_string(),
@@ -18,7 +18,7 @@ impl OnFlash for PageParts {
             ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
             _ => self.validity.word().to_string(),
         };
-        format!("{mapping} {validity}{}", self.structures_of_power(geometry))
+        format!("{mapping} {validity}{}", self.structures_of_power())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The parts of a page-mapped FTL but its policies, in the order in which an image keeps them. Each has its choices,
 //! their parameters with ranges and defaults, and what each of them means.
 
-use crate::medium::log_part::BlockLogPart;
+use super::Switch;
 use crate::spec::{Requirement, group, part, values};
 
 /// A cached mapping entry, at packed size.
@@ -139,8 +139,8 @@ part! { "power" "how a power cut is survived: by reading all spare areas; a batt
         Scan "scan" "By scanning spare areas when the power is back."
         Battery "battery" "A battery keeps the flash going while what RAM alone knows is saved (`Ftl::power_fail`)."
         GeckoRec "gecko-rec" "By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C)." {
-            block_log: BlockLogPart "whether a mount finds what each block holds in a log, and not in the blocks' spare areas"
-                ["power.block-log", each_of(BlockLogPart::EACH).younger("only power=gecko-rec has a block log")];
+            block_log: Switch "whether a mount finds what each block holds in a log, and not in the blocks' spare areas"
+                ["power.block-log", each_of(Switch::EACH).default_is(1).younger("only power=gecko-rec has a block log")];
         }
         Synchronize "synchronize" "By synchronizing everything before the drive goes on, and reading the whole translation \
             table, or the whole page validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them)."

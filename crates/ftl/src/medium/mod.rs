@@ -17,7 +17,6 @@ mod free_pool;
 mod good_blocks;
 mod holds;
 pub(crate) mod host_read;
-pub(crate) mod log_part;
 pub(crate) mod marks;
 mod new_page;
 mod phase;

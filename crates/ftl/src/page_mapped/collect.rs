@@ -338,20 +338,14 @@ impl PageMapped {
         let at = op.at;
         let geometry = *self.blocks.geometry();
         let mut counted = self.blocks.counters.live(victim);
-        let read: alloc::vec::Vec<SpareRead> =
-            live.iter().map(|index| nand.read_spare(geometry.page(victim, u32::from(*index)), op).0).collect();
-        if self.mapping.judges_by_flash() {
-            let logical_pages = self.shape.logical_pages;
-            let keys = read.iter().filter_map(|read| match read {
-                SpareRead::Written(spare) if spare.key < logical_pages => Some(LogicalPage(spare.key)),
-                _ => None,
-            });
-            self.mapping.look_up_for_judging(mapping_io!(self, nand, at), keys);
-        }
-        let mut read = read.into_iter();
+        let read = self.look_up_for_judging(nand, victim, live, op);
+        // What was found to be damaged just now is no answer.
+        let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
+        let mut known = read.iter();
         live.retain(|index| {
             let page = geometry.page(victim, u32::from(*index));
-            let keep = match read.next().unwrap_or(SpareRead::Unreadable) {
+            let spare = known.next().copied();
+            let keep = match spare.unwrap_or_else(|| nand.read_spare(page, op).0) {
                 SpareRead::Erased => false,
                 // Its owner comes out when it is read in full. Without an owner nothing is lost.
                 SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),
@@ -371,6 +365,7 @@ impl PageMapped {
             }
             keep
         });
+        self.collecting.spares = read;
         if self.blocks.counters.may_be_low {
             self.blocks.counters.set(victim, live.len() as u16);
             return;
@@ -379,6 +374,29 @@ impl PageMapped {
         for _ in 0..counted {
             self.blocks.counters.remove(victim);
         }
+    }
+
+    /// Has the mapping read what it judges the pages of a victim by, if that is on flash: their spare areas.
+    fn look_up_for_judging<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        victim: Block,
+        live: &[u16],
+        op: Op,
+    ) -> alloc::vec::Vec<SpareRead> {
+        let mut read = core::mem::take(&mut self.collecting.spares);
+        read.clear();
+        if self.mapping.judges_by_flash() {
+            let geometry = *self.blocks.geometry();
+            read.extend(live.iter().map(|index| nand.read_spare(geometry.page(victim, u32::from(*index)), op).0));
+            let logical_pages = self.shape.logical_pages;
+            let keys = read.iter().filter_map(|read| match read {
+                SpareRead::Written(spare) if spare.key < logical_pages => Some(LogicalPage(spare.key)),
+                _ => None,
+            });
+            self.mapping.look_up_for_judging(mapping_io!(self, nand, op.at), keys);
+        }
+        read
     }
 
     fn write_moved<N: Nand>(

@@ -5,6 +5,7 @@ use crate::policy::SampleOf;
 use crate::policy::victims::sampled::SAMPLE_MIN;
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
+use phelsuma_nand::SpareRead;
 use phelsuma_nand::state::Preserve;
 
 /// The state of garbage collection.
@@ -12,6 +13,8 @@ use phelsuma_nand::state::Preserve;
 pub(super) struct Collecting {
     /// The pages of a block that are live: what validity answers.
     pub(super) live: Vec<u16>,
+    /// Their spare areas, where the mapping judges them by what is on flash.
+    pub(super) spares: Vec<SpareRead>,
     pub(super) moving: MoveBuffer,
     /// Blocks looked at for the choice of the victim.
     pub(super) examined: u32,
@@ -25,6 +28,7 @@ impl Collecting {
     pub(super) fn new(pages_per_block: u32, sampling: Option<Sampling>) -> Self {
         Self {
             live: Vec::with_capacity(pages_per_block as usize),
+            spares: Vec::new(),
             moving: MoveBuffer::new(),
             examined: 0,
             recounted: None,
@@ -33,7 +37,8 @@ impl Collecting {
     }
 
     pub(super) fn ram(&self, page_bytes: u64, ledger: &mut RamLedger) {
-        ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2);
+        let spares = self.spares.capacity() * size_of::<SpareRead>();
+        ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2 + spares as u64);
         ledger.index("buffer.moving", self.moving.bytes(page_bytes));
     }
 }

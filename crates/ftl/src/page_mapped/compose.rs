@@ -45,7 +45,7 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         if let (WearPart::Levelling { threshold, looks }, Some(cold)) = (composition.wear, streams.cold) {
             blocks.wear = Some(Wear::new(cold, looks, threshold));
         }
-        if composition.has_block_log(geometry) {
+        if composition.has_block_log() {
             blocks.set_region(Region::behind(geometry, &anchors, region_blocks(geometry)));
         }
         if asks.fetches {

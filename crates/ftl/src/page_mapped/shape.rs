@@ -42,10 +42,9 @@ fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -
             let pages = u64::from(PagedMapping::translation_pages_of(geometry, logical_pages));
             needs.programs += Integrity::programs(&config.composition, block, entries, pages);
             if log > 0 {
-                // Entries leave the cache by spills alone.
+                // Entries leave the cache by spills alone, and all that wait have unidentified before-images.
                 let of_log = PagedMapping::log_needs(geometry, logical_pages, entries, log);
-                needs = Needs { programs: 0, ..needs }.and(of_log);
-                needs.unidentified = PagedMapping::log_entries(logical_pages, log) + u64::from(entries);
+                needs = Needs { programs: 0, unidentified: 0, ..needs }.and(of_log);
             }
             needs
         }
@@ -181,7 +180,7 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
     let live = mapping_needs(geometry, config, config.logical_pages).and(validity_needs(geometry, config, 0, None)?);
     let live = live.live_pages + u64::from(ANCHOR_BLOCKS);
     // A log that is in doubt is read in vain, and written anew.
-    let (log_pages, log_programs) = if config.composition.has_block_log(geometry) {
+    let (log_pages, log_programs) = if config.composition.has_block_log() {
         let of_region = u64::from(region_blocks(geometry)) * u64::from(geometry.pages_per_block());
         // Each block that is opened may take a page.
         (of_region, 2 * u64::from(pages_of_table(geometry)) + u64::from(geometry.blocks()))
@@ -197,7 +196,7 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
         _ => 0,
     };
     // The runs of a mapping log are read before and after the merges that are in doubt, and for the pages in doubt.
-    let more = more + if PagedMapping::has_log_in(&config.composition) { 3 * live } else { 0 };
+    let more = more + if config.composition.has_mapping_log() { 3 * live } else { 0 };
     Ok(RecoveryBound {
         reads: 2 * blocks + 6 * live + more + log_pages,
         spare_reads: 3 * geometry.pages() + 2 * blocks + u64::from(config.logical_pages) + 2 * log_pages,
@@ -227,8 +226,8 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
             "a mount with a block log does not read what wear levelling or a policy needs",
         ));
     }
-    if let Some(why) = PagedMapping::why_no_log(&config.composition) {
-        return Err(FtlError::Unsupported(why));
+    if config.composition.why_no_mapping_log().is_some() {
+        return Err(FtlError::Unsupported("a mapping log needs mapping.on-miss=lazy and power=gecko-rec"));
     }
     let needs = needs(geometry, config)?;
     let block = u64::from(geometry.pages_per_block());
@@ -249,7 +248,7 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
         PowerPart::Synchronize if has_validity_on_flash(config) => young_blocks(geometry),
         _ => 0,
     };
-    let log = if config.composition.has_block_log(geometry) { region_blocks(geometry) } else { 0 };
+    let log = if config.composition.has_block_log() { region_blocks(geometry) } else { 0 };
     let battery = battery_blocks(geometry, config, &needs);
     debug_assert!(BATTERY_FAILURES <= critical_blocks(geometry), "failures on battery are not paid for");
     let has_battery = config.composition.has_battery();

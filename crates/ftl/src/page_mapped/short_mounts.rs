@@ -1,29 +1,17 @@
-//! Which drives are written so that mounts are short: with a block log.
+//! Which drives are written so that mounts are short, with a block log; and what a mount finds besides tables.
 
-use super::mapping::PagedMapping;
-use crate::config::{PageParts, PowerPart, WearPart};
-use crate::medium::log_part::BlockLogPart;
+use crate::config::{PageParts, PowerPart, Switch, WearPart};
 use alloc::string::String;
-use phelsuma_nand::Geometry;
-
-/// A smaller drive mounts fast without a block log: its first spare areas take at most 0.2 s at 3 µs each.
-const BLOCK_LOG_FROM: u32 = 65_536;
 
 impl PowerPart {
-    /// GeckoRec, with a block log where that is large enough to pay.
-    pub const GECKO_REC: Self = Self::GeckoRec { block_log: BlockLogPart::Auto };
+    /// GeckoRec without a block log.
+    pub const GECKO_REC: Self = Self::GeckoRec { block_log: Switch::Off };
 }
 
 impl PageParts {
-    /// Whether it keeps a block log on a drive of this shape.
-    pub(crate) fn has_block_log(&self, geometry: &Geometry) -> bool {
-        match self.power {
-            PowerPart::GeckoRec { block_log: BlockLogPart::On } => true,
-            PowerPart::GeckoRec { block_log: BlockLogPart::Auto } => {
-                geometry.blocks() >= BLOCK_LOG_FROM && !self.needs_first_pages()
-            }
-            _ => false,
-        }
+    /// Whether it keeps a block log.
+    pub(crate) fn has_block_log(&self) -> bool {
+        self.power == PowerPart::GeckoRec { block_log: Switch::On }
     }
 
     /// Whether a mount reads every block's first spare area for wear levelling or for a policy.
@@ -33,22 +21,22 @@ impl PageParts {
 
     /// Why there can be no block log that was asked for: its name, its value, and what would be right.
     pub(crate) fn why_no_block_log(&self) -> Option<(&'static str, String, String)> {
-        let asked = self.power == PowerPart::GeckoRec { block_log: BlockLogPart::On };
         let right = "a mount needs the first spare area of every block with wear=levelling, and with a policy that goes by \
-                     when blocks were written; with those auto and off are right";
-        (asked && self.needs_first_pages()).then(|| ("power.block-log", "on".into(), right.into()))
+                     when blocks were written; with those off is right";
+        let is_wrong = self.has_block_log() && self.needs_first_pages();
+        is_wrong.then(|| ("power.block-log", "on".into(), right.into()))
     }
 
     /// What a mount finds on flash besides mapping and validity, as a drive's description keeps it.
-    pub(crate) fn structures_of_power(&self, geometry: &Geometry) -> &'static str {
-        match self.power {
+    pub(crate) fn structures_of_power(&self) -> &'static str {
+        match (self.power, self.has_block_log(), self.has_mapping_log()) {
             // Writes that were not flushed at the mount of such a drive are gone for good: no other recovery may bring
             // them back.
-            PowerPart::Fast => " fast",
-            _ if PagedMapping::has_log_in(self) && self.has_block_log(geometry) => " block-log mapping-log",
-            _ if PagedMapping::has_log_in(self) => " mapping-log",
-            _ if self.has_block_log(geometry) => " block-log",
-            _ => "",
+            (PowerPart::Fast, ..) => " fast",
+            (_, true, true) => " block-log mapping-log",
+            (_, true, false) => " block-log",
+            (_, false, true) => " mapping-log",
+            (_, false, false) => "",
         }
     }
 }
@@ -63,19 +51,24 @@ mod tests {
     #[test]
     fn a_block_log_is_refused_where_a_mount_needs_every_first_page() {
         let on = ("power.block-log", "on");
-        let large = Geometry::new(4096, 128, 65_536, 1, 1).unwrap();
-        let small = Geometry::new(4096, 128, 65_535, 1, 1).unwrap();
-        let has = |settings: &[(&str, &str)], geometry| with("geckoftl", settings).unwrap().has_block_log(geometry);
-        assert!(has(&[], &large) && !has(&[], &small));
-        assert!(has(&[on], &small) && !has(&[("power.block-log", "off")], &large));
         let needing: [&[(&str, &str)]; 2] = [&[("wear", "levelling")], &[("victim", "cost-benefit")]];
         for settings in needing {
-            assert!(!has(settings, &large));
+            assert!(with("geckoftl", settings).is_ok());
             let error = with("geckoftl", &[settings, &[on]].concat()).unwrap_err().to_string();
-            assert!(error.contains("those auto and off are right"), "{error}");
+            assert!(error.ends_with("with those off is right"), "{error}");
         }
         assert!(with("dftl", &[on]).unwrap_err().to_string().ends_with("only power=gecko-rec has a block log"));
-        let on_flash = |log| with("geckoftl", &[("power.block-log", log)]).unwrap().structures_on_flash(&large);
-        assert_eq!(on_flash("on"), on_flash("off") + " block-log");
+    }
+
+    /// Drives that were written before there were logs are opened as those without.
+    #[test]
+    fn logs_are_in_the_description_and_off_unless_requested() {
+        let large = Geometry::new(4096, 128, 4_194_304, 1, 1).unwrap();
+        let on_flash = |settings: &[(&str, &str)]| with("geckoftl", settings).unwrap().structures_on_flash(&large);
+        let (block_log, mapping_log) = (("power.block-log", "on"), ("mapping.log", "20"));
+        assert_eq!(on_flash(&[]), "paged gecko(2, 0)");
+        assert_eq!(on_flash(&[block_log]), "paged gecko(2, 0) block-log");
+        assert_eq!(on_flash(&[mapping_log]), "paged gecko(2, 0) mapping-log");
+        assert_eq!(on_flash(&[block_log, mapping_log]), "paged gecko(2, 0) block-log mapping-log");
     }
 }

@@ -66,8 +66,6 @@ pub(crate) struct SortedRuns {
     pub(crate) flushes: u64,
     /// A page of a run could not be read. Erase flags went with it, so older runs may speak of what is gone.
     pub(crate) damaged: bool,
-    /// The last page of a merge says when it was done.
-    pub(crate) says_when_done: bool,
     /// No run on flash says so yet.
     pub(crate) damage_untold: bool,
     pub(crate) merges: u64,
@@ -88,7 +86,6 @@ impl SortedRuns {
             page: vec![0; page_bytes],
             flushes: 0,
             damaged: false,
-            says_when_done: kind == Kind::MappingLog,
             damage_untold: false,
             merges: 0,
         }

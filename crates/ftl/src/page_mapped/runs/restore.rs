@@ -11,7 +11,7 @@ use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
-use phelsuma_nand::{CLOCK_MAX, Nand, Page};
+use phelsuma_nand::{CLOCK_MAX, Kind, Nand, Page};
 
 /// A run that was found: its header, and its pages.
 pub(crate) type FoundRun = (RunHeader, Vec<Page>);
@@ -94,7 +94,8 @@ impl SortedRuns {
                 older.remove(at)
             } else if let Some(pages) = complete.next() {
                 let Some(mut header) = self.header_of(io, &pages) else { continue };
-                if self.says_when_done && header.flushes.0 < header.flushes.1 {
+                // The last page of a merge of the mapping log says when that was done.
+                if self.kind == Kind::MappingLog && header.flushes.0 < header.flushes.1 {
                     let Some(last) = self.last_marks(io, &pages).filter(|marks| is_committed(*marks)) else { continue };
                     header.marks[1] = last[1];
                 }

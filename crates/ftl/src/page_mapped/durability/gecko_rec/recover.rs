@@ -119,6 +119,8 @@ impl GeckoGathered {
         for page in pages {
             drive.ftl.blocks.counters.add(geometry.block_of(page));
         }
+        // With the runs that were read for them, and a copy of what the scan found.
+        self.scratch += overruled.capacity() * size_of::<Overruled>() + 2 * self.mapping_log.bytes();
         for Overruled { key, page, until } in overruled {
             // A table on flash may say anything, with a checksum that fits.
             if !geometry.contains(page) || !self.bid.holds_user_pages(geometry.block_of(page)) {

@@ -1,82 +1,32 @@
 //! Folds: a translation page is rewritten with the entries that wait for it.
 
 use super::super::{PagedMapping, get, put};
-use super::{MappingLog, Newest, Overruled};
+use super::{Look, MappingLog, Overruled};
 use crate::FtlError;
-use crate::page_mapped::mapping::{Place, place_of};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{Rule, RunHeader, SortMerge, SortedRuns};
+use crate::page_mapped::runs::{SortMerge, SortedRuns};
 use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::{Nand, Page};
 
-/// The entries that count are looked at; none gives way by it.
-struct Looked<'a>(&'a Newest);
-
-impl Rule for Looked<'_> {
-    #[inline]
-    fn counts(&self, key: u32, run: &RunHeader) -> bool {
-        self.0.counts(key, run)
-    }
-}
-
-/// As [`Newest`], where given, and the entries stay.
-pub(super) struct Mentions<'a> {
-    pub(super) newest: Option<&'a Newest>,
-    pub(super) overruled: Vec<Overruled>,
-}
-
-impl Rule for Mentions<'_> {
-    fn counts(&self, key: u32, run: &RunHeader) -> bool {
-        self.newest.is_none_or(|newest| newest.counts(key, run))
-    }
-
-    fn overruled(&mut self, key: u32, word: u32, newer: u32, run: &RunHeader) {
-        if let Place::At(page) = place_of(word)
-            && word != newer
-        {
-            self.overruled.push(Overruled { key, page, until: run.frozen });
-        }
-    }
-}
-
 impl MappingLog {
     /// Shows the entries of these logical pages that count, in their order.
-    pub(super) fn entries<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        keys: Range<u32>,
-        mut entry: impl FnMut(u32, u32),
-    ) {
-        let SortedRuns { merging, runs, .. } = &mut self.sorted;
-        let mut sort = merging.begin_at(io, runs, keys.start);
-        while sort.key() < keys.end {
-            let key = sort.key();
-            if let Some(word) = merging.take(io, runs, &mut sort, &mut Looked(&self.rule)) {
-                entry(key, word);
-            }
-        }
-        let lost = sort.lost;
-        self.sorted.lose(lost);
+    pub(super) fn entries<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, keys: Range<u32>, entry: impl FnMut(u32, u32)) {
+        self.look(io, keys, |_| {}, entry);
     }
 
-    /// The pages that overruled entries of these logical pages name; the newest entries are shown.
-    fn mentions<N: Nand>(
+    /// The same, and the entries that they overrule.
+    fn look<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         keys: Range<u32>,
-        mut entry: impl FnMut(u32, u32),
-    ) -> Vec<Overruled> {
+        overruled: impl FnMut(Overruled),
+        entry: impl FnMut(u32, u32),
+    ) {
         let SortedRuns { merging, runs, .. } = &mut self.sorted;
-        let mut rule = Mentions { newest: Some(&self.rule), overruled: Vec::new() };
-        let mut sort = merging.begin_at(io, runs, keys.start);
-        while sort.key() < keys.end {
-            let key = sort.key();
-            if let Some(word) = merging.take(io, runs, &mut sort, &mut rule) {
-                entry(key, word);
-            }
-        }
-        rule.overruled
+        let mut rule = Look { newest: Some(&self.rule), overruled };
+        let lost = super::look((merging, runs), io, keys, &mut rule, entry);
+        self.sorted.lose(lost);
     }
 }
 
@@ -125,12 +75,8 @@ impl PagedMapping {
             let key = sort.key();
             let Some(word) = merging.take(io, runs, sort, &mut log.rule) else { continue };
             let index = key % self.entries_per_page;
-            let older = get(&self.page, index);
-            if older != word
-                && let Place::At(page) = place_of(older)
-            {
-                log.rule.overruled.push(Overruled { key, page, until: self.loaded.saturating_sub(1) });
-            }
+            let until = self.loaded.saturating_sub(1);
+            log.rule.overruled.extend(Overruled::of(key, get(&self.page, index), word, until));
             put(&mut self.page, index, word);
             entries += 1;
         }
@@ -200,29 +146,24 @@ impl PagedMapping {
         let mut stale: Vec<Page> = trimmed.into_iter().map(|overruled| overruled.page).collect();
         for part in 0..self.table.parts() {
             self.load(io, part);
-            let until = self.loaded.saturating_sub(1);
-            let frozen = log.frozen;
-            let mut named = log.mentions(io, self.pages_of(part), |_, _| {});
-            let mut newest = Vec::new();
-            log.entries(io, self.pages_of(part), |key, word| newest.push((key, word)));
-            let (entries_per_page, page) = (self.entries_per_page, &mut self.page);
-            for (key, word) in newest {
-                let older = get(page, key % entries_per_page);
-                if older != word
-                    && let Place::At(page) = place_of(older)
-                {
-                    named.push(Overruled { key, page, until });
-                }
-                put(page, key % entries_per_page, word);
-            }
+            let (until, frozen) = (self.loaded.saturating_sub(1), log.frozen);
+            let (mut named, mut of_page) = (Vec::new(), Vec::new());
+            let (entries_per_page, range) = (self.entries_per_page, self.pages_of(part));
+            let page = &mut self.page;
+            log.look(
+                io,
+                range,
+                |overruled| named.push(overruled),
+                |key, word| {
+                    of_page.extend(Overruled::of(key, get(page, key % entries_per_page), word, until));
+                    put(page, key % entries_per_page, word);
+                },
+            );
+            named.append(&mut of_page);
             for slot in self.cache.dirty_of(part) {
                 let key = self.cache.key(slot);
-                let older = get(&self.page, key % self.entries_per_page);
-                if older != self.cache.value(slot)
-                    && let Place::At(page) = place_of(older)
-                {
-                    named.push(Overruled { key, page, until: frozen });
-                }
+                let on_flash = get(&self.page, key % entries_per_page);
+                named.extend(Overruled::of(key, on_flash, self.cache.value(slot), frozen));
             }
             named.retain(|overruled| super::is_unreported(io, overruled));
             stale.extend(named.into_iter().map(|overruled| overruled.page));

@@ -3,7 +3,6 @@
 use super::MappingLog;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::runs::{Rule, RunPage, SortedRuns, read_page};
-use alloc::vec::Vec;
 use phelsuma_nand::Nand;
 
 /// What the runs say of a logical page.
@@ -46,7 +45,9 @@ impl MappingLog {
     /// Looks up logical pages, so that [`judged`](Self::judged) knows what the runs say of them. A page of a run is read
     /// once for all of them.
     pub(in super::super) fn look_up_all<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, keys: impl Iterator<Item = u32>) {
-        let mut asked: Vec<u32> = keys.collect();
+        let asked = &mut self.asked;
+        asked.clear();
+        asked.extend(keys);
         asked.sort_unstable();
         asked.dedup();
         self.judged.clear();

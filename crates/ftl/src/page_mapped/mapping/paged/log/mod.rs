@@ -35,14 +35,16 @@ mod spill;
 pub(super) use lookup::InLog;
 pub(super) use shape::LogShape;
 
+use super::cache::Slot;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::BlockUse;
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Place, place_of};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{Buffer, Rule, RunHeader, RunMerge, SortedRuns};
+use crate::page_mapped::runs::{Buffer, MergeBuffers, Rule, Run, RunHeader, RunMerge, SortedRuns};
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
+use core::ops::Range;
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{CLOCK_MAX, Geometry, Kind, Nand, Page, SpareRead};
 
@@ -56,6 +58,17 @@ pub(crate) struct Overruled {
     pub(crate) page: Page,
     /// The page was programmed then, or before.
     pub(crate) until: u64,
+}
+
+impl Overruled {
+    /// An entry of a run that gives way to a newer one, if it named a page that this does not name.
+    #[inline]
+    fn of(key: u32, word: u32, newer: u32, until: u64) -> Option<Self> {
+        match place_of(word) {
+            Place::At(page) if word != newer => Some(Self { key, page, until }),
+            _ => None,
+        }
+    }
 }
 
 /// The newest entry of a key counts, if its translation page was not folded since.
@@ -95,11 +108,7 @@ impl Rule for Newest {
     #[inline]
     fn overruled(&mut self, key: u32, word: u32, newer: u32, run: &RunHeader) {
         self.gone += 1;
-        if let Place::At(page) = place_of(word)
-            && word != newer
-        {
-            self.overruled.push(Overruled { key, page, until: run.frozen });
-        }
+        self.overruled.extend(Overruled::of(key, word, newer, run.frozen));
     }
 
     /// What the merge leaves out was folded by now.
@@ -160,6 +169,10 @@ pub(super) struct MappingLog {
     trimmed: Vec<Overruled>,
     /// Whether trims are in the cache alone.
     has_trims: bool,
+    /// The cache's places of the entries being spilled.
+    dirty: Vec<Slot>,
+    /// A victim's logical pages that no run is known to have.
+    asked: Vec<u32>,
     /// What the runs say of a victim's logical pages.
     judged: Vec<(u32, u32)>,
     /// Whether each page that an overruled entry names is unreported: a recovery may report some twice.
@@ -201,6 +214,8 @@ impl MappingLog {
             limit: shape.limit(),
             trimmed: Vec::new(),
             has_trims: false,
+            dirty: Vec::new(),
+            asked: Vec::new(),
             judged: Vec::new(),
             is_sure: true,
             tally: Tally::default(),
@@ -254,6 +269,8 @@ impl MappingLog {
         ledger.structure("mapping.log_merge_buffers", sorted.merging.bytes() + 2 * page_bytes + merges);
         ledger.index("index.log_directories_room", (room - entries) as u64 * 8 + sorted.runs.len() as u64 * 72);
         let lists = self.trimmed.capacity() * size_of::<Overruled>()
+            + self.dirty.capacity() * size_of::<Slot>()
+            + self.asked.capacity() * 4
             + self.judged.capacity() * 8
             + self.rule.overruled.capacity() * size_of::<Overruled>();
         ledger.index("buffer.log_lists", page_bytes + lists as u64);
@@ -273,6 +290,44 @@ impl MappingLog {
             Counter::level("log_entries_waiting", self.waiting),
         ]);
     }
+}
+
+/// A look at entries, which stay: `overruled` is shown those that others overrule.
+struct Look<'a, F> {
+    /// What says which entries count; all do without.
+    newest: Option<&'a Newest>,
+    overruled: F,
+}
+
+impl<F: FnMut(Overruled)> Rule for Look<'_, F> {
+    #[inline]
+    fn counts(&self, key: u32, run: &RunHeader) -> bool {
+        self.newest.is_none_or(|newest| newest.counts(key, run))
+    }
+
+    #[inline]
+    fn overruled(&mut self, key: u32, word: u32, newer: u32, run: &RunHeader) {
+        Overruled::of(key, word, newer, run.frozen).into_iter().for_each(&mut self.overruled);
+    }
+}
+
+/// Shows the entries of `runs` for these logical pages, in their order: those that overrule others. Whether some could
+/// not be read.
+fn look<N: Nand>(
+    (merging, runs): (&mut MergeBuffers, &[Run]),
+    io: &mut MetaIo<'_, N>,
+    keys: Range<u32>,
+    rule: &mut impl Rule,
+    mut entry: impl FnMut(u32, u32),
+) -> bool {
+    let mut sort = merging.begin_at(io, runs, keys.start);
+    while sort.key() < keys.end {
+        let key = sort.key();
+        if let Some(word) = merging.take(io, runs, &mut sort, rule) {
+            entry(key, word);
+        }
+    }
+    sort.lost
 }
 
 /// Whether the page that an entry named which gave way is that page still, and counts as live.

@@ -5,21 +5,25 @@ use super::{LogShape, MappingLog};
 use crate::page_mapped::needs::Needs;
 use crate::{MappingPart, OnMiss, PageParts, PowerPart};
 use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use phelsuma_nand::Geometry;
 
+impl PageParts {
+    /// Whether dirty entries of its mapping wait in a log.
+    pub(crate) fn has_mapping_log(&self) -> bool {
+        matches!(self.mapping, MappingPart::Paged { log: 1.., .. })
+    }
+
+    /// Why there can be no mapping log that was asked for: its name, its value, and what would be right.
+    pub(crate) fn why_no_mapping_log(&self) -> Option<(&'static str, String, String)> {
+        let MappingPart::Paged { log: log @ 1.., on_miss, .. } = self.mapping else { return None };
+        let is_right = on_miss == OnMiss::Lazy && matches!(self.power, PowerPart::GeckoRec { .. } | PowerPart::Nothing);
+        let right = "it needs mapping.on-miss=lazy and power=gecko-rec; with others 0 is right";
+        (!is_right).then(|| ("mapping.log", log.to_string(), right.into()))
+    }
+}
+
 impl PagedMapping {
-    /// Whether such parts have a log.
-    pub(crate) fn has_log_in(parts: &PageParts) -> bool {
-        matches!(parts.mapping, MappingPart::Paged { log: 1.., .. })
-    }
-
-    /// What stands in the way of a log that such parts have.
-    pub(crate) fn why_no_log(parts: &PageParts) -> Option<&'static str> {
-        let is_lazy = matches!(parts.mapping, MappingPart::Paged { on_miss: OnMiss::Lazy, .. });
-        let is_right = is_lazy && matches!(parts.power, PowerPart::GeckoRec { .. } | PowerPart::Nothing);
-        (Self::has_log_in(parts) && !is_right).then_some("mapping.log needs mapping.on-miss=lazy and power=gecko-rec")
-    }
-
     /// So many thousandths of the table wait in a mapping log.
     pub(crate) fn keep_log(&mut self, geometry: &Geometry, permille: u32) {
         let shape = LogShape {
@@ -30,11 +34,6 @@ impl PagedMapping {
             permille,
         };
         self.log = Some(Box::new(MappingLog::new(geometry, shape, self.barriers)));
-    }
-
-    /// Entries that may wait in such a log: each may name a page that is not known to be stale.
-    pub(crate) fn log_entries(logical_pages: u32, permille: u32) -> u64 {
-        u64::from(logical_pages) * u64::from(permille) / 1000
     }
 
     /// What such a log needs of the flash.

@@ -5,8 +5,7 @@
 //! covers. The runs that it does not cover were merged from those, which are still there: their blocks are held until
 //! the next flush.
 
-use super::fold::Mentions;
-use super::{FILTER_BITS, MappingLog, Overruled, Sealed, Tally};
+use super::{FILTER_BITS, Look, MappingLog, Overruled, Sealed, Tally};
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::runs::{DirectoryEntry, Filter, Rule, Run, RunHeader, RunPage, SortedRuns, read_page};
@@ -76,14 +75,11 @@ impl MappingLog {
             filter: None,
         };
         let runs: Vec<Run> = found.into_iter().map(run).collect();
-        let mut mentions = Mentions { newest: None, overruled: Vec::new() };
-        let merging = &mut self.sorted.merging;
-        let mut sort = merging.begin_at(io, &runs, 0);
-        while sort.key() != u32::MAX {
-            merging.take(io, &runs, &mut sort, &mut mentions);
-        }
-        self.sorted.lose(sort.lost);
-        mentions.overruled
+        let mut overruled = Vec::new();
+        let mut rule = Look { newest: None, overruled: |entry| overruled.push(entry) };
+        let lost = super::look((&mut self.sorted.merging, &runs), io, 0..u32::MAX, &mut rule, |_, _| {});
+        self.sorted.lose(lost);
+        overruled
     }
 
     /// The pages of the runs that would be found in `scan`.

@@ -45,6 +45,12 @@ impl LogShape {
         let entries = updates + u64::from(self.entries);
         // As many as wait with an entry are folded with it, at the least one.
         let folds = entries * u64::from(self.parts) / self.limit() + spills;
-        Needs { live_pages: runs.live_pages, programs: runs.programs + spills + folds, ..Needs::default() }
+        Needs {
+            live_pages: runs.live_pages,
+            programs: runs.programs + spills + folds,
+            // Each entry that waits, or is in the cache, may name a page that is not known to be stale.
+            unidentified: self.limit() + u64::from(self.entries),
+            battery: 0,
+        }
     }
 }

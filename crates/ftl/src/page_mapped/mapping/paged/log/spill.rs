@@ -78,13 +78,15 @@ impl PagedMapping {
         log: &mut MappingLog,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
-        let mut dirty: Vec<_> = self.cache.iter().filter(|slot| self.cache.is_dirty(*slot)).collect();
+        let MappingLog { dirty, buffer, .. } = log;
+        dirty.clear();
+        dirty.extend(self.cache.iter().filter(|slot| self.cache.is_dirty(*slot)));
         if dirty.is_empty() {
             return Ok(());
         }
         dirty.sort_unstable_by_key(|slot| self.cache.key(*slot));
-        log.buffer.clear();
-        dirty.iter().for_each(|slot| log.buffer.push_word(self.cache.key(*slot), self.cache.value(*slot)));
+        buffer.clear();
+        dirty.iter().for_each(|slot| buffer.push_word(self.cache.key(*slot), self.cache.value(*slot)));
         // The pages that it names must be on flash before it is: older copies are not looked for then.
         io.barrier(Barrier::EntriesAfterPages);
         let (frozen, mark) = (io.seq(), io.scan_from_now());
@@ -92,12 +94,13 @@ impl PagedMapping {
         log.sorted.flush(io, &log.buffer, &mut log.rule, (frozen, marks))?;
         log.frozen = frozen;
         // What the table names is looked at when that record of it goes.
-        dirty.iter().for_each(|slot| self.cache.made_sure(*slot));
-        for slot in &dirty {
+        log.dirty.iter().for_each(|slot| self.cache.made_sure(*slot));
+        for slot in &log.dirty {
             self.cache.clean(self.translation_page_of(self.cache.key(*slot)));
         }
-        log.waiting += dirty.len() as u64;
-        (log.tally.spills, log.tally.spilled) = (log.tally.spills + 1, log.tally.spilled + dirty.len() as u64);
+        let spilled = log.dirty.len() as u64;
+        log.waiting += spilled;
+        (log.tally.spills, log.tally.spilled) = (log.tally.spills + 1, log.tally.spilled + spilled);
         let mark = ScanFrom { after: frozen, ..mark };
         if io.keeps(Barrier::MarkAfterReports) {
             log.mark = Some(mark);
@@ -113,7 +116,7 @@ impl PagedMapping {
         merged?;
         // As much as a spill brings, and what is above the limit: no spill folds for long.
         let each = (log.limit / u64::from(log.rule.parts)).max(1);
-        let most = (dirty.len() as u64 / each + 1).min(log.rule.parts.into());
+        let most = (spilled / each + 1).min(log.rule.parts.into());
         self.fold_some(io, log, most, before)
     }
 }
