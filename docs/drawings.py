@@ -799,7 +799,7 @@ STANDS_ON: dict[str, list[tuple[str, str]]] = {
             "self.blocks.emergency() && self.blocks.keeps(Barrier::EmptiestInEmergency)",
         ),
         ("ftl/src/page_mapped/collect.rs", "Barrier::JudgedBeforeMoved"),
-        ("ftl/src/page_mapped/collect.rs", "self.mapping.write_pending_trims(io)?;"),
+        ("ftl/src/page_mapped/collect.rs", "self.mapping.write_pending_trims(io, &mut self.before)?;"),
         ("ftl/src/page_mapped/move_buffer.rs", "PAGES: usize = 16;"),
     ],
     "recoveries": [
@@ -820,7 +820,7 @@ STANDS_ON: dict[str, list[tuple[str, str]]] = {
     ],
     "gecko-merges": [
         (
-            "ftl/src/page_mapped/validity/gecko/mod.rs",
+            "ftl/src/page_mapped/runs/mod.rs",
             "let joins = pages == 0 || level_of(pages, self.tuning.size_ratio) >= run.header.level;",
         ),
         ("ftl/src/config/parts.rs", '["gecko.size-ratio", number(2, 64, 2)'),
