@@ -5,6 +5,7 @@
 use phelsuma_drive::lab::{Fault, LabConfig, Points, Sweep, Workload};
 use phelsuma_drive::{Input, RunConfig, RunResult};
 use phelsuma_ftl::{Config, Preset};
+use phelsuma_nand::sim::EraseFault;
 use phelsuma_nand::{Geometry, Timing};
 
 fn thorough() -> bool {
@@ -54,6 +55,17 @@ fn recoveries_survive_cuts() {
 fn four_dies_survive_cuts() {
     for workload in [Workload::Mixed, Workload::Trims] {
         survives(&config(workload, "100", (256, 4), 1, 3));
+    }
+}
+
+/// What a cut erase leaves of translation pages puts versions of them in doubt. Runs and spare areas answer for those.
+#[test]
+fn erases_survive_cuts() {
+    for seed in if thorough() { 1..=16 } else { 10..=10 } {
+        let mut config = config(Workload::Restarts, "100", (128, 1), 1, 1);
+        (config.seed, config.ftl.seed) = (seed, seed);
+        (config.points, config.faults) = (Points::Every, vec![Fault::Erase(EraseFault::PartialMixed)]);
+        survives(&config);
     }
 }
 

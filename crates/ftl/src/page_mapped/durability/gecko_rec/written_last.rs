@@ -152,14 +152,24 @@ impl GeckoGathered {
         }
         let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
         let known_until = drive.ftl.mapping.known_until(synchronized);
-        if found.spare.seq > known_until || !drive.keeps(Barrier::SynchronizedIsKnown) {
+        let is_younger = found.spare.seq > known_until || !drive.keeps(Barrier::SynchronizedIsKnown);
+        if self.lost.as_ref().is_some_and(|lost| lost.is_in_doubt(translation, part)) {
+            // What is younger than the runs of a log fits into the cache. Of the rest they may have left out what was
+            // folded into a version that is lost.
+            let only_lost_had_it = if drive.ftl.mapping.has_log() {
+                !is_younger
+                    && found.spare.seq > synchronized
+                    && !drive.read_mapping(|paged, io| paged.is_in_log(io, key))
+            } else {
+                is_younger
+            };
             let may_be_copied = || self.suspects.iter().any(|suspect| suspect.found.page == found.page);
-            if let Some(lost) = self.lost.as_mut().filter(|lost| lost.is_in_doubt(translation, part))
-                && !may_be_copied()
-            {
-                lost.learn(found);
+            if only_lost_had_it && !may_be_copied() {
+                self.lost.iter_mut().for_each(|lost| drop(lost.learn(found)));
                 return Ok(());
             }
+        }
+        if is_younger {
             return drive.ftl.mapping.enter_found(key, found.page);
         }
         if drive.ftl.mapping.has_log() || translation.is_since_flush(part) || self.is_suspect(translation, part) {
