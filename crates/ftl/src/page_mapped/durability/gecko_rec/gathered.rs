@@ -37,6 +37,8 @@ pub(super) struct GeckoGathered {
     pub(super) freed: Vec<Block>,
     /// Translation pages that may have been, each with one that counts should it turn bad.
     pub(super) behind_suspects: Vec<(Page, Page)>,
+    /// The pages of the mapping log's runs as the last flush covers them: what is needed until the next one.
+    pub(super) covered_runs: Vec<Page>,
     /// Metadata pages that will be needed if suspect ones turn bad before they are copied.
     pub(super) fallbacks: Vec<Page>,
     /// Older copies of pages, where the scan met a newer one.
@@ -63,6 +65,7 @@ impl GeckoGathered {
             dangling: Vec::new(),
             freed: Vec::new(),
             behind_suspects: Vec::new(),
+            covered_runs: Vec::new(),
             fallbacks: Vec::new(),
             older: Vec::new(),
             lost: None,
@@ -74,7 +77,10 @@ impl GeckoGathered {
     /// Its RAM.
     pub(super) fn bytes(&self) -> u64 {
         let founds = (self.older.capacity() + self.suspect_metadata.capacity()) * size_of::<FoundPage>();
-        let pages = (self.reports.capacity() + self.fallbacks.capacity() + 2 * self.behind_suspects.capacity())
+        let pages = (self.reports.capacity()
+            + self.covered_runs.capacity()
+            + self.fallbacks.capacity()
+            + 2 * self.behind_suspects.capacity())
             * size_of::<Page>();
         let blocks = self.freed.capacity() * size_of::<Block>();
         let suspects = self.suspects.capacity() * size_of::<Suspect>();

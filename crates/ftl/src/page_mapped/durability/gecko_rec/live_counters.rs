@@ -164,7 +164,7 @@ impl GeckoGathered {
             blocks.sort_unstable();
             blocks
         };
-        let needed = blocks_of(&mut translation.needed());
+        let needed = blocks_of(&mut translation.needed().chain(self.covered_runs.iter().copied()));
         let fallbacks = blocks_of(&mut self.fallbacks.iter().copied());
         let hold_fallbacks = drive.keeps(Barrier::FallbacksHeld);
         let is_fallback = |block| hold_fallbacks && fallbacks.binary_search(&block).is_ok();

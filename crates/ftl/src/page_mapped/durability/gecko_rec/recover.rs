@@ -115,7 +115,9 @@ impl GeckoGathered {
     /// The mapping takes the runs of its log for its own, if it has one.
     fn restore_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, frozen: u64) {
         let geometry = drive.geometry();
-        let (pages, overruled) = drive.read_mapping(|paged, io| paged.restore_log(io, &self.mapping_log, frozen));
+        let (pages, (overruled, covered)) =
+            drive.read_mapping(|paged, io| paged.restore_log(io, &self.mapping_log, frozen));
+        self.covered_runs = covered;
         for page in pages {
             drive.ftl.blocks.counters.add(geometry.block_of(page));
         }

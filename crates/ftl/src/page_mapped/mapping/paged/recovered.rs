@@ -132,10 +132,9 @@ impl PagedMapping {
         is_gone: impl Fn(Page) -> bool,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
-        if self.log.is_some() {
-            return self.restore_to_log(io, part, learnt, is_gone, before);
-        }
         self.load(io, part);
+        // Entries in runs are as new as the last spill.
+        let in_runs = self.keys_in_log(io, part);
         let mut learnt = learnt.iter().peekable();
         let mut is_news = replaced;
         for key in self.pages_of(part).map(LogicalPage) {
@@ -146,7 +145,9 @@ impl PagedMapping {
                 (None, Place::At(page)) if is_gone(page) => Place::Trimmed,
                 _ => continue,
             };
-            if self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) || to == place {
+            let is_overruled = self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot))
+                || in_runs.binary_search(&key.0).is_ok();
+            if is_overruled || to == place {
                 continue;
             }
             if let Place::At(page) = place
@@ -162,6 +163,12 @@ impl PagedMapping {
             return Ok(());
         }
         self.set_damaged();
+        // No spill: a fold would mix the runs' entries with what is to be looked into of other translation pages.
+        if let Some(log) = self.log.take() {
+            let written = self.write_folded(io, &log, part);
+            self.log = Some(log);
+            return written;
+        }
         self.make_loaded_sure(io, part, before);
         self.write_loaded(io, part, before)
     }
@@ -221,17 +228,17 @@ impl PagedMapping {
     }
 
     /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to
-    /// `covered`. Where its pages are, and the entries that others overrule.
+    /// `covered`. Where its pages are; the entries that others overrule, and the pages of the runs before that.
     pub(crate) fn restore_log<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
         covered: u64,
-    ) -> (Vec<Page>, Vec<Overruled>) {
-        let Some(log) = &mut self.log else { return (Vec::new(), Vec::new()) };
-        let overruled = log.restore(io, scan, covered);
+    ) -> (Vec<Page>, (Vec<Overruled>, Vec<Page>)) {
+        let Some(log) = &mut self.log else { return Default::default() };
+        let before = log.restore(io, scan, covered);
         self.damaged |= log.is_damaged();
-        (log.pages(), overruled)
+        (log.pages(), before)
     }
 
     /// The pages of runs of the log that such a scan would find.

@@ -90,42 +90,4 @@ impl PagedMapping {
         }
         self.spill(io, before)
     }
-
-    /// Enters what a recovery has learnt of a translation page, which may not be the newest: `learnt` are places of
-    /// these logical pages, by number, and some of the pages that it names are `gone`. Entries in runs are no part of that:
-    /// they are as new as the last spill.
-    pub(in super::super) fn restore_to_log<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        part: u32,
-        learnt: &[(LogicalPage, Page)],
-        is_gone: impl Fn(Page) -> bool,
-        before: &mut Vec<Page>,
-    ) -> Result<(), FtlError> {
-        self.load(io, part);
-        let in_runs = self.keys_in_log(io, part);
-        let mut changes: Vec<(u32, u32)> = Vec::new();
-        let mut learnt = learnt.iter().peekable();
-        for key in self.pages_of(part).map(LogicalPage) {
-            let entry = get(&self.page, key.0 % self.entries_per_page);
-            let to = match (learnt.next_if(|(learnt, _)| *learnt == key), place_of(entry)) {
-                (Some((_, page)), _) => page.0,
-                (None, Place::At(page)) if is_gone(page) => TRIMMED,
-                // Its loss is written as well.
-                (None, Place::Lost) => MISLAID,
-                _ => continue,
-            };
-            let is_known = in_runs.binary_search(&key.0).is_ok();
-            if to != entry && !is_known && !self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) {
-                changes.push((key.0, to));
-            }
-        }
-        if !changes.is_empty() {
-            self.set_damaged();
-        }
-        for (key, entry) in changes {
-            self.change(io, key, entry, before)?;
-        }
-        self.spill(io, before)
-    }
 }

@@ -20,13 +20,14 @@ fn is_covered(covered: u64) -> impl Fn([u64; 2]) -> bool {
 
 impl MappingLog {
     /// Takes the runs that are on flash for its own, where the last flush of Gecko covers everything up to `covered`. The
-    /// entries that others overruled by then, or have overruled since: perhaps their pages are unreported.
+    /// entries that others overruled by then, or have overruled since: perhaps their pages are unreported. And the pages
+    /// that this was read from, which the next recovery needs unless Gecko is flushed.
     pub(in super::super) fn restore<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
         covered: u64,
-    ) -> Vec<Overruled> {
+    ) -> (Vec<Overruled>, Vec<Page>) {
         let overruled = self.overruled_since(io, scan.clone(), covered);
         let newest = self.sorted.restore(io, scan, |_| true);
         self.frozen = newest.map_or(0, |header| header.frozen);
@@ -61,10 +62,16 @@ impl MappingLog {
         overruled
     }
 
-    /// The entries that others overrule in the runs before the merges that no flush of Gecko covers.
-    fn overruled_since<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: ValidityScan, covered: u64) -> Vec<Overruled> {
+    /// The entries that others overrule in the runs before the merges that no flush of Gecko covers, and the pages of
+    /// these.
+    fn overruled_since<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        scan: ValidityScan,
+        covered: u64,
+    ) -> (Vec<Overruled>, Vec<Page>) {
         if !self.rule.barriers.keeps(Barrier::UncoveredReportedAgain) {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
         let (found, are_whole) = self.sorted.choose(io, scan, is_covered(covered));
         self.sorted.lose(!are_whole);
@@ -79,7 +86,8 @@ impl MappingLog {
         let mut rule = Look { newest: None, overruled: |entry| overruled.push(entry) };
         let lost = super::look((&mut self.sorted.merging, &runs), io, 0..u32::MAX, &mut rule, |_, _| {});
         self.sorted.lose(lost);
-        overruled
+        let pages = runs.iter().flat_map(|run| &run.directory).map(|entry| entry.page);
+        (overruled, pages.collect())
     }
 
     /// The pages of the runs that would be found in `scan`.
