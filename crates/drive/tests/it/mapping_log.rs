@@ -72,7 +72,7 @@ fn erases_survive_cuts() {
 fn run(log: &str, workload: &str) -> RunResult {
     let mut config = RunConfig::new("geckoftl", Input::Workload(workload.parse().unwrap())).unwrap();
     config.composition.set("mapping.log", log).unwrap();
-    config.shape.capacity_bytes = Some(256 << 20);
+    config.shape.capacity_bytes = Some(1 << 30);
     phelsuma_drive::run(&config, &|_| true).unwrap()
 }
 
@@ -81,8 +81,8 @@ fn entries_that_wait_share_their_translation_page_s_rewrite() {
     let (without, with) = (run("0", "uniform"), run("20", "uniform"));
     let translation = |result: &RunResult| result.write_amplification.unwrap().translation;
     let (without, shared) = (translation(&without), translation(&with));
-    assert!(shared < without * 0.6, "{shared} in place of {without}");
+    assert!(shared < without / 4.0, "{shared} in place of {without}");
     let folded = with.counters["log_entries_folded"] as f64 / with.counters["log_folds"] as f64;
-    assert!(folded > 20.0, "a fold serves {folded} entries");
+    assert!(folded > 40.0, "a fold serves {folded} entries");
     assert!(with.counters["log_entries_waiting"] > 0);
 }
