@@ -75,6 +75,16 @@ impl Lost {
         self.learnt.values().map(|found| found.page)
     }
 
+    /// The logical pages of which a page is learnt, ascending.
+    pub(super) fn learnt_keys(&self) -> impl Iterator<Item = LogicalPage> + '_ {
+        self.learnt.keys().copied().map(LogicalPage)
+    }
+
+    /// A logical page that is known otherwise; the page that was learnt, if any.
+    pub(super) fn forget(&mut self, key: LogicalPage) -> Option<Page> {
+        self.learnt.remove(&key.0).map(|found| found.page)
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         // A node of the tree holds up to eleven.
         (self.learnt.len() * size_of::<(u32, FoundPage)>() * 3 / 2

@@ -84,6 +84,7 @@ impl GeckoGathered {
         }
         self.scratch += (reading.len() as u32 * geometry.pages_per_block()) as usize * size_of::<FoundPage>();
         self.scratch += settled.len() * 2 * size_of::<(u32, LogicalPage, Page)>();
+        self.settle_what_runs_have(drive, &mut settled);
         self.report_what_was_trimmed(drive, translation, &settled);
         Ok(())
     }
@@ -153,21 +154,19 @@ impl GeckoGathered {
         let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
         let known_until = drive.ftl.mapping.known_until(synchronized);
         let is_younger = found.spare.seq > known_until || !drive.keeps(Barrier::SynchronizedIsKnown);
-        if self.lost.as_ref().is_some_and(|lost| lost.is_in_doubt(translation, part)) {
-            // What is younger than the runs of a log fits into the cache. Of the rest they may have left out what was
-            // folded into a version that is lost.
-            let only_lost_had_it = if drive.ftl.mapping.has_log() {
-                !is_younger
-                    && found.spare.seq > synchronized
-                    && !drive.read_mapping(|paged, io| paged.is_in_log(io, key))
-            } else {
-                is_younger
-            };
-            let may_be_copied = || self.suspects.iter().any(|suspect| suspect.found.page == found.page);
-            if only_lost_had_it && !may_be_copied() {
-                self.lost.iter_mut().for_each(|lost| drop(lost.learn(found)));
-                return Ok(());
-            }
+        // What is younger than the runs of a log fits into the cache. Of the rest they may have left out what was folded
+        // into a version that is lost.
+        let only_lost_has_it = match drive.ftl.mapping.has_log() {
+            true => !is_younger && found.spare.seq > synchronized,
+            false => is_younger,
+        };
+        let may_be_copied = || self.suspects.iter().any(|suspect| suspect.found.page == found.page);
+        if only_lost_has_it
+            && let Some(lost) = self.lost.as_mut().filter(|lost| lost.is_in_doubt(translation, part))
+            && !may_be_copied()
+        {
+            lost.learn(found);
+            return Ok(());
         }
         if is_younger {
             return drive.ftl.mapping.enter_found(key, found.page);
@@ -176,6 +175,18 @@ impl GeckoGathered {
             settled.insert((part, key), found.page);
         }
         Ok(())
+    }
+
+    /// Of the pages that were learnt, those of which runs of a log have entries are none of a lost version.
+    fn settle_what_runs_have<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, settled: &mut Settled) {
+        let Some(lost) = self.lost.as_mut().filter(|_| drive.ftl.mapping.has_log()) else { return };
+        let mut parts: Vec<u32> = lost.learnt_keys().map(|key| drive.ftl.mapping.part_of(key)).collect();
+        parts.dedup();
+        for part in parts {
+            for key in drive.read_mapping(|paged, io| paged.keys_in_log(io, part)).into_iter().map(LogicalPage) {
+                settled.extend(lost.forget(key).map(|page| ((part, key), page)));
+            }
+        }
     }
 
     /// Whether the newest version of a translation page is suspect.

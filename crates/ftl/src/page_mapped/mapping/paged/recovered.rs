@@ -287,11 +287,6 @@ impl PagedMapping {
         }
     }
 
-    /// Whether a run has an entry of a logical page.
-    pub(crate) fn is_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> bool {
-        self.log.as_mut().is_some_and(|log| matches!(log.look_up(io, key.0), InLog::Entry(_)))
-    }
-
     /// Of these pages, in order, those that the newest entries in runs name, with the logical pages.
     pub(crate) fn named_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, pages: &[Page]) -> Vec<(LogicalPage, Page)> {
         self.log.as_mut().map_or(Vec::new(), |log| log.named_among(io, pages))

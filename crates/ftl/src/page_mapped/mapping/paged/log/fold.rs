@@ -129,7 +129,7 @@ impl PagedMapping {
     }
 
     /// The logical pages of a translation page that entries in runs wait for.
-    pub(in super::super) fn keys_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Vec<u32> {
+    pub(crate) fn keys_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Vec<u32> {
         let range = self.pages_of(part);
         let mut keys = Vec::new();
         if let Some(log) = &mut self.log {
