@@ -91,9 +91,7 @@ impl Parts for PageParts {
 
     /// The parts may rule out the present recovery scheme. If no other was requested, power cuts are not survived then.
     fn settle(&mut self, settings: &[(&str, &str)]) -> Result<(), ConfigError> {
-        if let Some((name, value, right)) =
-            self.why_not_together().or_else(|| self.why_no_block_log().or_else(|| self.why_no_mapping_log()))
-        {
+        if let Some((name, value, right)) = self.why_not_together().or_else(|| self.why_no_log()) {
             return Err(ConfigError::BadValue { name: name.into(), value, right });
         }
         let Some(why) = self.why_not_survivable().filter(|_| self.power != PowerPart::Nothing) else { return Ok(()) };

@@ -27,6 +27,11 @@ impl PageParts {
         is_wrong.then(|| ("power.block-log", "on".into(), right.into()))
     }
 
+    /// The same of either log.
+    pub(crate) fn why_no_log(&self) -> Option<(&'static str, String, String)> {
+        self.why_no_block_log().or_else(|| self.why_no_mapping_log())
+    }
+
     /// What a mount finds on flash besides mapping and validity, as a drive's description keeps it.
     pub(crate) fn structures_of_power(&self) -> &'static str {
         match (self.power, self.has_block_log(), self.has_mapping_log()) {
