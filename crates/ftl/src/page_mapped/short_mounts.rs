@@ -62,7 +62,7 @@ mod tests {
             let error = with("geckoftl", &[settings, &[on]].concat()).unwrap_err().to_string();
             assert!(error.ends_with("with those off is right"), "{error}");
         }
-        assert!(with("dftl", &[on]).unwrap_err().to_string().ends_with("only power=gecko-rec has a block log"));
+        assert!(with("dftl", &[on]).unwrap_err().to_string().ends_with("only power=gecko-rec has it"));
     }
 
     /// Drives that were written before there were logs are opened as those without.
