@@ -182,6 +182,7 @@ impl GeckoGathered {
         let Some(lost) = self.lost.as_mut().filter(|_| drive.ftl.mapping.has_log()) else { return };
         let mut parts: Vec<u32> = lost.learnt_keys().map(|key| drive.ftl.mapping.part_of(key)).collect();
         parts.dedup();
+        self.scratch += parts.capacity() * size_of::<u32>();
         for part in parts {
             for key in drive.read_mapping(|paged, io| paged.keys_in_log(io, part)).into_iter().map(LogicalPage) {
                 settled.extend(lost.forget(key).map(|page| ((part, key), page)));

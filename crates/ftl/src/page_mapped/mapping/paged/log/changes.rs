@@ -39,8 +39,11 @@ impl PagedMapping {
         let is_somewhere = |entry: u32| matches!(place_of(entry), Place::At(_) | Place::Lost);
         let known = |key: &u32| self.cache.find(*key).map(|slot| self.cache.value(slot));
         let entry = |key: &u32| known(key).unwrap_or_else(|| get(&self.page, key % self.entries_per_page));
-        let going: Vec<u32> = pages.filter(|key| is_somewhere(entry(key))).collect();
-        for key in going {
+        // In RAM that the log has for looks at victims.
+        let mut going = self.log.as_mut().map_or(Vec::new(), |log| core::mem::take(&mut log.asked));
+        going.clear();
+        going.extend(pages.filter(|key| is_somewhere(entry(key))));
+        for key in going.iter().copied() {
             if let Some(slot) = self.cache.find(key)
                 && self.cache.is_dirty(slot)
                 && let Place::At(page) = place_of(self.cache.value(slot))
@@ -57,6 +60,7 @@ impl PagedMapping {
                 log.has_trims = true;
             }
         }
+        self.log.iter_mut().for_each(|log| log.asked = core::mem::take(&mut going));
         Ok(())
     }
 
