@@ -10,8 +10,13 @@ use crate::plan::Plan;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Every run of a figure that has a command at the scale of the plan, by name; none where one is still to be done.
+/// Every run of a figure's lines that has a command at the scale of the plan, by name; none where one that the figure is
+/// made of is still to be done.
 pub fn runs_of(figure: &Figure, plan: &Plan, results: &Results) -> Option<BTreeMap<String, RunOf>> {
+    let is_there = |run: &&str| plan.commands[*run].is_none() || results.contains_key(*run);
+    if !plan.runs_of_figure(&figure.id).iter().all(is_there) {
+        return None;
+    }
     let commands =
         plan.lines.get(&figure.id)?.iter().filter_map(|name| Some((name, plan.commands.get(name)?.clone()?)));
     commands

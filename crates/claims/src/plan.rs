@@ -141,6 +141,13 @@ impl Plan {
         runs
     }
 
+    /// The runs that a figure is made of: those of its lines, and those that its columns compare them with.
+    pub fn runs_of_figure(&self, figure: &str) -> BTreeSet<&str> {
+        let lines = self.lines.get(figure).into_iter().flatten().map(String::as_str);
+        let columns = self.columns.get(figure).into_iter().flatten();
+        lines.chain(columns.flat_map(|(_, column)| self.runs_in(column))).collect()
+    }
+
     /// Those that its value is made of.
     pub(crate) fn runs_measuring(&self, claim: &str) -> BTreeSet<&str> {
         let measure = self.measures.get(claim).and_then(Option::as_ref);

@@ -192,6 +192,9 @@ barriers! {
     /// A page that a translation page names is stale only if it was written before that page was synchronized.
     /// (GeckoFTL appendix C.2.2 and C.3.2 look at the logical page alone.)
     SeqBeforeSynchronization,
+    /// The newest version of a translation page is compared with the one that the last flush covered. (GeckoFTL footnote
+    /// 8 has no more than one version between two flushes, and compares the last two.)
+    CoveredVersionCompared,
     /// The page that a translation page names is the before-image only if it still is the same logical page.
     BeforeImageIsOfThePage,
     /// Whether a before-image was reported is looked into for every entry that a recovery has found.
@@ -318,6 +321,7 @@ impl Barrier {
     /// Those of GeckoRec's that show when cuts follow each other, or in the long run.
     pub const OF_GECKO_REC_IN_THE_LONG_RUN: &'static [Self] = &[
         Self::SeqBeforeSynchronization,
+        Self::CoveredVersionCompared,
         Self::CheckpointsTaken,
         Self::ScanFromWritten,
         Self::OldestOpenListed,

@@ -56,8 +56,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let runs = store.runs()?;
 
     let mut wanted: BTreeSet<&str> = chosen.claims.iter().flat_map(|claim| plan.runs_of(&claim.id)).collect();
-    let lines = chosen.figures.iter().filter_map(|figure| plan.lines.get(&figure.id));
-    wanted.extend(lines.flatten().map(String::as_str));
+    wanted.extend(chosen.figures.iter().flat_map(|figure| plan.runs_of_figure(&figure.id)));
     let (mut results, mut to_do) = (Results::new(), Vec::new());
     for name in wanted {
         let command = plan.commands.get(name).cloned().flatten();
@@ -189,13 +188,15 @@ fn write_figures(
     let runs = store.runs()?;
     findings.figures.retain(|id, _| document.figures.iter().any(|figure| figure.id == *id));
     for figure in &document.figures {
-        let Some(lines) = plan.lines.get(&figure.id) else { continue };
-        for name in lines {
+        for name in plan.runs_of_figure(&figure.id) {
             let Some(command) = plan.commands.get(name).and_then(Option::as_deref) else { continue };
-            if !results.contains_key(name)
-                && let Some(run) = stored(&runs, args.any_version.then_some(&*findings), name, command)
-            {
-                results.insert(name.clone(), Ok((run.result.clone(), Some(run.key()))));
+            if results.contains_key(name) {
+                continue;
+            }
+            if let Some(run) = stored(&runs, args.any_version.then_some(&*findings), name, command) {
+                results.insert(name.to_string(), Ok((run.result.clone(), Some(run.key()))));
+            } else if let Ok(Task::Formula(value)) = task(Some(command), plan.scale) {
+                results.insert(name.to_string(), Ok((value, None)));
             }
         }
         // A run that cannot be has no line, but a reason; one that is still to be done would leave a hole.

@@ -389,6 +389,25 @@ fn a_figure_is_run_without_the_claims() {
 }
 
 #[test]
+fn a_figure_that_is_not_asked_for_keeps_what_its_columns_compare_with() {
+    let columns = r#"columns = [["pages", "point.write_pages"], ["as_page", "run.host.write_pages / page.host.write_pages"], ["bitmap", "formula.gecko.ram.bitmap_bytes"]]"#;
+    let compared =
+        TINY.replace(r#"columns = [["pages", "point.write_pages"], ["blocks", "run.geometry.blocks"]]"#, columns);
+    let papers = papers("claims-compared", &compared);
+    prints(&claims("run", &papers, "--only points"));
+    // The run that the columns name was made as well.
+    assert_eq!(runs(&papers), 3);
+    let csv = || fs::read_to_string(papers.join("tiny/figures-quick/points.csv")).unwrap();
+    let whole = csv();
+    assert!(
+        whole.lines().all(|line| line.split(',').count() == 4 && !line.contains(",,") && !line.ends_with(',')),
+        "{whole}"
+    );
+    prints(&claims("run", &papers, "--only bitmap"));
+    assert_eq!(csv(), whole);
+}
+
+#[test]
 fn without_the_public_traces_a_claim_says_where_they_are_to_be_had() {
     let claim = r#"
 title = "A"

@@ -174,6 +174,7 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::SynchronizedIsKnown, soak("lazyftl")),
         (B::SynchronizedIsKnown, soak("ib-ftl")),
         (B::SeqBeforeSynchronization, soak("geckoftl")),
+        (B::CoveredVersionCompared, soak("geckoftl")),
         (B::UnsureLookedInto, soak("geckoftl")),
         (B::OlderCopiesReported, soak("geckoftl")),
         (B::CheckpointsTaken, soak("geckoftl")),

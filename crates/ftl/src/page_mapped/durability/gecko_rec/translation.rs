@@ -55,6 +55,15 @@ impl TranslationPages {
     /// Of the versions since the last flush keeps the newest of each translation page.
     pub(super) fn sort(&mut self) {
         self.since.sort_unstable_by_key(|(part, version)| (*part, core::cmp::Reverse(version.order())));
+        if !self.barriers.keeps(Barrier::CoveredVersionCompared) {
+            // The newest stands first, and copies of a version are the same version.
+            let follows = |pair: &&[(u32, ToldVersion)]| {
+                pair[0].0 == pair[1].0 && pair[1].1.synchronized < pair[0].1.synchronized
+            };
+            for pair in self.since.windows(2).rev().filter(follows) {
+                self.before.set(pair[1].0, pair[1].1);
+            }
+        }
         self.since.dedup_by_key(|(part, _)| *part);
         let rises = |part: u32, since: &ToldVersion| {
             self.before.of(part).is_none_or(|before| before.synchronized < since.synchronized)
