@@ -64,9 +64,9 @@ pub(crate) fn warnings(files: &[FileRead], noted: &Noted, notes: &[(Note, u64)],
     if noted.of_files.is_empty() && noted.devices() >= noted.signs.ranges {
         warnings.extend(devices_of_one_request(noted.devices()));
     }
-    if noted.clock.steps_back > 0 && !sorted {
-        let what = format!("requests earlier than the one before them: {}; --sort orders them", noted.clock.steps_back);
-        warnings.push(what);
+    let steps_back = noted.steps_back();
+    if steps_back > 0 && !sorted {
+        warnings.push(format!("requests earlier than the one before them: {steps_back}; --sort orders them"));
     }
     warnings
 }

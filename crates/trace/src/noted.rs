@@ -58,6 +58,8 @@ pub(crate) struct Noted {
     pub(crate) named: UnitsNamed,
     /// Where spans begin to be counted.
     pub(crate) begin_ns: Option<u64>,
+    /// How the clock went before a span was taken: what goes back is before every span, so that none has it.
+    whole_clock: Clock,
     /// Devices with and without requests, where a request has several events.
     pub(crate) events: Events,
     /// The files one by one, where they are several or not all of their requests are asked for.
@@ -128,6 +130,16 @@ impl Noted {
         if let Some(of_file) = self.of_files.get_mut(self.file) {
             of_file.take(record);
         }
+    }
+
+    /// Takes a usable record of which only a span is asked for.
+    pub(crate) fn take_before_span(&mut self, record: &Record) {
+        self.whole_clock.take(record.time_ns);
+    }
+
+    /// Requests earlier than the one before them: of the whole trace where a span is asked for, which depends on it.
+    pub(crate) fn steps_back(&self) -> u64 {
+        self.clock.steps_back.max(self.whole_clock.steps_back)
     }
 
     /// Takes a usable record that is asked for.
@@ -311,6 +323,12 @@ pub enum Note {
     HexadecimalAmongDecimal,
     /// A whole number with commas between thousands, beside times with decimal commas.
     CommasOfTwoMeanings,
+    /// A time such as 1,250 in a file of which nothing shows what commas mean, taken for one with a fraction.
+    DecimalCommasAssumed,
+    /// The same, taken for one without.
+    ThousandsAssumed,
+    /// A number such as 10b in a column that has others without a unit.
+    BytesOrHexadecimal,
 }
 
 impl fmt::Display for Note {
@@ -329,6 +347,18 @@ impl fmt::Display for Note {
             Note::CommasOfTwoMeanings => {
                 "whole numbers with commas between thousands, beside times whose commas are taken for decimal ones; points \
                  in times, or no commas in whole numbers, would leave no doubt"
+            }
+            Note::DecimalCommasAssumed => {
+                "times whose commas may be decimal ones or group thousands, taken for decimal ones; points in times, or no \
+                 commas, would leave no doubt"
+            }
+            Note::ThousandsAssumed => {
+                "times whose commas may be decimal ones or group thousands, taken for the latter; points in times, or no \
+                 commas, would leave no doubt"
+            }
+            Note::BytesOrHexadecimal => {
+                "numbers with a b behind them, taken for bytes, in a column that has others without; hex behind the \
+                 column's unit in --columns, such as lba:512:hex, takes all of them for hexadecimal"
             }
             Note::ExtraColumns => "records with columns after the last one that is named, which are passed over",
         })

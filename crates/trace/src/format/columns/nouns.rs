@@ -125,6 +125,52 @@ pub(super) const LIKELY_DEVICES: &[&str] = &[
     "major",
     "minor",
 ];
+/// What holds devices that have names of their own in it, so that equal ones are of different devices.
+pub(super) const HOLDERS: &[&str] = &[
+    "host",
+    "hostid",
+    "server",
+    "serverid",
+    "node",
+    "nodeid",
+    "machine",
+    "machineid",
+    "rack",
+    "rackid",
+    "cluster",
+    "clusterid",
+    "array",
+    "arrayid",
+    "controller",
+    "controllerid",
+    "ctrl",
+    "ctrlr",
+    "instance",
+    "instanceid",
+    "hypervisor",
+    "chassis",
+    "enclosure",
+    "datacenter",
+    "bus",
+];
+/// What has devices of its own, or shares them.
+pub(super) const SHARERS: &[&str] = &[
+    "tenant",
+    "tenantid",
+    "customer",
+    "customerid",
+    "client",
+    "clientid",
+    "account",
+    "project",
+    "pool",
+    "poolid",
+    "group",
+    "channel",
+    "initiator",
+    "subsystem",
+    "nqn",
+];
 /// When a request begins, where a unit of times follows.
 pub(super) const BEGINS: &[&str] = &[
     "start",

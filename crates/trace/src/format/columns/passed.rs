@@ -1,8 +1,6 @@
 //! Columns that a heading's reading passes over, though their values look like what requests have: times, further
 //! devices, and events of which a request has several.
 
-use std::collections::BTreeSet;
-
 use super::lines::lines_of;
 use super::seen::{Seen, look, number};
 use super::settled::Settled;
@@ -56,25 +54,6 @@ const ENDS: &[&str] = &[
     "c",
     "e",
 ];
-
-/// Takes another column for devices where the one that is taken leaves different ones alike, as `lun` does beside `host`.
-pub(super) fn devices_apart(settled: &mut Settled, text: &[u8]) {
-    let Settled { spec, names, .. } = &*settled;
-    let Some(taken) = spec.columns.iter().position(|column| matches!(column, Column::Device { .. })) else { return };
-    let rows = rows(settled, text);
-    let of = |at: usize| rows.iter().map(move |row| row.get(at).copied());
-    let devices: BTreeSet<_> = of(taken).collect();
-    let tells = |other: &usize| {
-        let is_other = spec.columns.get(*other) == Some(&Column::Other);
-        let pairs = || of(taken).zip(of(*other)).collect::<BTreeSet<_>>();
-        is_other && names.get(*other).is_some_and(|name| heading::is_device(name)) && pairs().len() > devices.len()
-    };
-    let Some(other) = (0..names.len()).find(tells) else { return };
-    for at in [taken, other] {
-        let column = settled.spec.columns.get_mut(at);
-        column.into_iter().for_each(|column| *column = Column::Device { names: true });
-    }
-}
 
 /// Takes the size of a block, which a column has, for the unit of addresses and sizes whose heading leaves it open.
 pub(super) fn blocks_of_size(settled: &mut Settled, text: &[u8]) {

@@ -9,7 +9,7 @@ use super::seen::number;
 use super::settled::Settled;
 use super::{
     Clock, Column, ColumnSpec, Unit, date, finer, heading, ops, passed, separator_of, split, suggest, title, units,
-    volumes,
+    volumes, within,
 };
 use crate::TraceError;
 use crate::error::excerpt;
@@ -176,6 +176,12 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
     Ok(Settled { spec, names, time_guessed, remarks, flag, keys, commas: Commas::Decimal })
 }
 
+/// The columns that a line names, also a comment, if these make a request.
+pub(super) fn named_by(line: &[u8], separator: u8) -> Option<Vec<Column>> {
+    let line = if line.starts_with(b"#") { title::of_comment(line)? } else { line };
+    of_line(line, separator).ok().map(|settled| settled.spec.columns)
+}
+
 /// The names in a heading, or in a line that names each value.
 fn names_of<'a>(line: &'a [u8], separator: u8, keys: Option<&'a Keys>) -> Vec<&'a [u8]> {
     keys.map_or_else(|| title::split_names(line, separator), |keys| keys.names.iter().map(Vec::as_slice).collect())
@@ -239,14 +245,17 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
     settled.days_apart(text);
     if headed {
         volumes::by_names(&mut settled, text);
-        passed::devices_apart(&mut settled, text);
+        within::together(&mut settled, text);
         passed::blocks_of_size(&mut settled, text);
     }
     settled.take(&Sample::of(text, &settled), headed);
     let passed_over = passed::remarks(&settled, text);
     settled.remarks.extend(passed_over);
-    let volumes = if headed { volumes::remarks(&settled, text) } else { Vec::new() };
-    settled.remarks.extend(volumes);
+    if headed {
+        let devices = [volumes::remarks(&settled, text), within::remarks(&settled, text)].concat();
+        settled.remarks.extend(devices);
+        within::mark(&mut settled);
+    }
     let sample = Sample::of(text, &settled);
     match sample.words.first() {
         Some((line, _)) => {
@@ -279,9 +288,9 @@ impl Settled {
 
     fn take(&mut self, sample: &Sample, headed: bool) {
         let is_day = sample.first_day.is_some_and(date::is_day) && sample.first_time.is_some_and(date::is_clock);
-        // What separates columns is no decimal comma.
+        // What separates columns is a decimal comma where one within quotes can be nothing else.
         let by_commas = self.spec.separator == Some(b',');
-        if by_commas || (sample.grouped && !sample.decimal_commas) {
+        if !sample.decimal_commas && (by_commas || sample.grouped) {
             self.commas = Commas::Thousands;
         }
         for column in &mut self.spec.columns {
@@ -306,8 +315,8 @@ impl Settled {
                     *column = Column::Other;
                 }
                 Column::Device { names } => *names |= sample.device_names,
-                Column::Address(unit) if headed && sample.addresses_with_units => *unit = Unit::of(1),
-                Column::Size(unit) if headed && sample.sizes_with_units => *unit = unit.in_bytes(1),
+                Column::Address(unit) if headed && sample.addresses.have_units() => *unit = Unit::of(1),
+                Column::Size(unit) if headed && sample.sizes.have_units() => *unit = unit.in_bytes(1),
                 _ => {}
             }
         }
@@ -337,15 +346,40 @@ struct Sample<'a> {
     first_day: Option<&'a [u8]>,
     /// A device is no number.
     device_names: bool,
-    /// Values say themselves what their units are, so that those without one are bytes.
-    addresses_with_units: bool,
-    sizes_with_units: bool,
+    addresses: OwnUnits,
+    sizes: OwnUnits,
     /// Commas in times are decimal ones.
     decimal_commas: bool,
     /// Commas in some numbers group thousands.
     grouped: bool,
     /// Words for operations that have no meaning, with the lines where they are first.
     words: Vec<(u64, &'a [u8])>,
+}
+
+/// Whether values say themselves what their units are, so that those without one are bytes.
+#[derive(Default)]
+struct OwnUnits {
+    sure: bool,
+    /// Digits with a b behind.
+    in_b: bool,
+    /// Digits alone, but for zero.
+    plain: bool,
+}
+
+impl OwnUnits {
+    fn see(&mut self, cell: &[u8]) {
+        if units::may_be_hexadecimal(cell) {
+            self.in_b = true;
+        } else {
+            self.sure |= units::with_unit(cell).is_some();
+            self.plain |= cell.iter().any(|byte| *byte != b'0');
+        }
+    }
+
+    /// Some values being without one, a b may be a hexadecimal digit.
+    fn have_units(&self) -> bool {
+        self.sure || (self.in_b && !self.plain)
+    }
 }
 
 impl<'a> Sample<'a> {
@@ -383,11 +417,11 @@ impl<'a> Sample<'a> {
                         sample.device_names |= cell.is_empty() || !cell.iter().all(u8::is_ascii_digit);
                     }
                     Column::Address(_) => {
-                        sample.addresses_with_units |= units::with_unit(cell).is_some();
+                        sample.addresses.see(cell);
                         sample.grouped |= commas::ungrouped(cell).is_some();
                     }
                     Column::Size(_) => {
-                        sample.sizes_with_units |= units::with_unit(cell).is_some();
+                        sample.sizes.see(cell);
                         sample.grouped |= commas::ungrouped(cell).is_some();
                     }
                     // The t of true is no trim.
