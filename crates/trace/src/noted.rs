@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::TraceError;
 use crate::bounds::SIZE_BYTES_MAX;
+use crate::format::SECTOR_BYTES;
 use crate::format::event::Events;
 use crate::record::Record;
 use crate::request::Op;
@@ -256,6 +257,8 @@ pub(crate) struct Signs {
     odd_addresses: u64,
     /// And sizes.
     odd_sizes: u64,
+    /// Sizes of which a sector more is a multiple of 4 KiB.
+    one_less: u64,
 }
 
 impl Signs {
@@ -272,6 +275,7 @@ impl Signs {
     fn take_odd(&mut self, record: &Record) {
         self.odd_addresses += u64::from(!record.offset_bytes.is_multiple_of(PAGE_BYTES));
         self.odd_sizes += u64::from(!record.size_bytes.is_multiple_of(PAGE_BYTES));
+        self.one_less += u64::from(record.size_bytes.saturating_add(SECTOR_BYTES).is_multiple_of(PAGE_BYTES));
     }
 
     /// Whether most addresses are no multiples of 4 KiB.
@@ -282,6 +286,11 @@ impl Signs {
     /// Whether most sizes are no multiples of 4 KiB.
     pub(crate) fn most_sizes_are_odd(&self) -> bool {
         self.odd_sizes * 2 > self.ranges
+    }
+
+    /// Whether most sizes lack one sector to be multiples of 4 KiB.
+    pub(crate) fn most_sizes_are_one_less(&self) -> bool {
+        self.one_less * 2 > self.ranges
     }
 
     /// The same of enough requests to tell what a trace is used to.
@@ -327,6 +336,8 @@ pub enum Note {
     DecimalCommasAssumed,
     /// The same, taken for one without.
     ThousandsAssumed,
+    /// A time of day without a date that is half a day and more before the one before it.
+    Midnight,
     /// A number such as 10b in a column that has others without a unit.
     BytesOrHexadecimal,
 }
@@ -355,6 +366,10 @@ impl fmt::Display for Note {
             Note::ThousandsAssumed => {
                 "times whose commas may be decimal ones or group thousands, taken for the latter; points in times, or no \
                  commas, would leave no doubt"
+            }
+            Note::Midnight => {
+                "times of day that pass midnight, so that those behind it are taken for earlier ones by a day; a date before \
+                 each time of day would leave no doubt, such as 1970-01-02T00:00:05"
             }
             Note::BytesOrHexadecimal => {
                 "numbers with a b behind them, taken for bytes, in a column that has others without; hex behind the \

@@ -24,4 +24,5 @@ mod roundtrip;
 mod samples;
 mod several;
 mod silence;
+mod times;
 mod workloads;

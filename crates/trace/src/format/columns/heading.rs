@@ -2,7 +2,7 @@
 
 use super::nouns::{
     ADDRESSES, ADDRESSES_BY_UNIT, BEGINS, COUNTERS, DEVICES, HOLDERS, LATER, LIKELY_DEVICES, LIKELY_TIMES, NEUTRAL,
-    OF_DEVICES, OPS, SHARERS, SIZES, SIZES_BY_UNIT, TIMES,
+    OF_DEVICES, OPS, PARTS, SHARERS, SIZES, SIZES_BY_UNIT, TIMES,
 };
 use super::units::{is_width, time_unit, unit_bytes_of_name};
 use super::{Clock, Column, Unit};
@@ -304,8 +304,15 @@ pub(super) fn rank(name: &[u8]) -> (bool, bool) {
 /// The unit of a name that may be that of a part of a second, as `nsec` and `tv_usec` are.
 pub(super) fn part_of_second(name: &[u8]) -> Option<TimeUnit> {
     let words = words_of(name);
-    let is_part = |word: &String| time_unit(word).is_some() || TIMES.contains(&word.as_str()) || word == "tv";
-    time_unit_of(name).filter(|unit| *unit != TimeUnit::S && words.iter().all(is_part))
+    let is_part =
+        |word: &String| time_unit(word).is_some() || TIMES.contains(&word.as_str()) || PARTS.contains(&word.as_str());
+    let unit = words.iter().filter_map(|word| time_unit(word)).find(|unit| *unit != TimeUnit::S);
+    unit.filter(|_| words.iter().all(is_part))
+}
+
+/// Whether a name says that its numbers are hexadecimal.
+pub(super) fn is_hexadecimal(name: &[u8]) -> bool {
+    has_word(name, HEXADECIMAL)
 }
 
 /// The unit that the words name, the most definite first; else `absent`, as a guess.

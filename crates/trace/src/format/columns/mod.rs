@@ -18,6 +18,7 @@ mod kinds;
 mod lines;
 mod nouns;
 pub(crate) mod ops;
+mod packed;
 pub(crate) mod parser;
 mod passed;
 mod seen;
@@ -205,6 +206,16 @@ impl ColumnSpec {
                     *unit = unit.in_bytes(bytes);
                 }
                 _ => {}
+            }
+        }
+        self
+    }
+
+    /// The same with sizes that are one more than their values.
+    pub(crate) fn with_sizes_one_less(mut self) -> Self {
+        for column in &mut self.columns {
+            if let Column::Size(unit) = column {
+                unit.less_one = true;
             }
         }
         self

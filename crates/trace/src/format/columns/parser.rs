@@ -15,6 +15,9 @@ use crate::number::{self, Flaw};
 use crate::request::Op;
 use crate::skipped::SkipReason;
 
+/// A day, in nanoseconds: times of day alone are of the first one of 1970.
+const DAY_NS: u64 = 86_400_000_000_000;
+
 pub(crate) struct AnyColumns {
     spec: ColumnSpec,
     /// Lines name each value.
@@ -50,6 +53,10 @@ pub(crate) struct AnyColumns {
     watch: Option<Watch>,
     /// What was seen behind the file's beginning.
     remark: Option<String>,
+    /// The latest time that is a date, or one of day.
+    last_ns: u64,
+    /// Times of day that are half a day and more before it.
+    midnights: u64,
 }
 
 /// The columns of a line that make a request.
@@ -130,6 +137,8 @@ impl AnyColumns {
             headings: Vec::new(),
             watch: Watch::of(&spec),
             remark: None,
+            last_ns: 0,
+            midnights: 0,
             record_seen: false,
             device_names: has(Column::Device { names: true }),
             spec,
@@ -261,7 +270,10 @@ impl AnyColumns {
             return date::ns_of_two(cells.day, text);
         }
         if self.is_date {
-            return date::ns_since_1970(text);
+            let ns = date::ns_since_1970(text)?;
+            self.midnights += u64::from(ns < DAY_NS && ns + DAY_NS / 2 < self.last_ns && self.last_ns < DAY_NS);
+            self.last_ns = ns;
+            return Ok(ns);
         }
         number::time(text, self.time.tick(), "the time").or_else(|flaw| self.odd_time(text, flaw))
     }
@@ -449,6 +461,7 @@ impl LineParser for AnyColumns {
         };
         noted::some(&[
             (assumed, open),
+            (Note::Midnight, self.midnights),
             (Note::BytesOrHexadecimal, in_b(&self.addresses) + in_b(&self.sizes)),
             (Note::ExtraColumns, self.extra_columns),
             (Note::HexadecimalAmongDecimal, both(&self.addresses) + both(&self.sizes)),

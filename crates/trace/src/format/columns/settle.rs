@@ -8,8 +8,8 @@ use super::lines::lines_of;
 use super::seen::number;
 use super::settled::Settled;
 use super::{
-    Clock, Column, ColumnSpec, Unit, date, finer, heading, ops, passed, separator_of, split, suggest, title, units,
-    volumes, within,
+    Clock, Column, ColumnSpec, Unit, date, finer, heading, ops, packed, passed, separator_of, split, suggest, title,
+    units, volumes, within,
 };
 use crate::TraceError;
 use crate::error::excerpt;
@@ -154,7 +154,7 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
     let time_guessed = columns.contains(&Column::Time(None));
     let spec = ColumnSpec { columns, separator: Some(separator), skip_lines: 0, ops: Vec::new() };
     spec.check()?;
-    let remarks = unknown.iter().map(|(column, name, word)| {
+    let remark = |(column, name, word): &(Column, String, String)| {
         let (unit, option) = match column {
             Column::Time(_) => ("seconds are", "--time-unit".to_owned()),
             Column::Address(unit) | Column::Size(unit) if unit.bytes > 1 => {
@@ -169,11 +169,18 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
         };
         let (name, word) = (name.escape_debug(), word.escape_debug());
         format!("column `{name}`: `{word}` is no known unit, so {unit} a guess; {option} settles it{such_as}")
-    });
-    let remarks: Vec<String> = remarks.collect();
+    };
+    let is_time = |(column, ..): &&(Column, String, String)| matches!(column, Column::Time(_));
+    let remarks_of_times: Vec<String> = unknown.iter().filter(is_time).map(remark).collect();
+    let mut remarks: Vec<String> = unknown.iter().filter(|unknown| !is_time(unknown)).map(remark).collect();
+    let times = names.iter().zip(&spec.columns).filter(|(_, column)| matches!(column, Column::Time(_)));
+    remarks.extend(times.filter(|(name, _)| heading::is_hexadecimal(name)).map(|(name, _)| {
+        let name = excerpt(name);
+        format!("column `{name}` has hexadecimal times, which are taken for decimal ones; decimal ones would be right")
+    }));
     let flag = columns_flag(&spec, &names);
     let names = names.into_iter().map(<[u8]>::to_vec).collect();
-    Ok(Settled { spec, names, time_guessed, remarks, flag, keys, commas: Commas::Decimal })
+    Ok(Settled { spec, names, time_guessed, remarks, remarks_of_times, flag, keys, commas: Commas::Decimal })
 }
 
 /// The columns that a line names, also a comment, if these make a request.
@@ -219,24 +226,27 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
                 format!("the heading names no columns that make a request ({why}); --columns would name them{fit}");
             return Err(TraceError::file(file, what));
         };
-        let op = found.spec.columns.iter().position(|column| *column == Column::Op);
-        let said = op.and_then(|at| found.names.get(at)).map_or(Vec::new(), |name| title::meanings(name));
-        let of_nvme = title::nvme_ops(&found.names).iter().map(|(word, op)| ((*word).to_owned(), *op));
         // What a person says comes first.
-        let more = said.into_iter().chain(of_nvme).map(|(word, op)| (word, Some(op)));
-        let ops = given.ops.into_iter().chain(more).collect();
+        let ops = given.ops.into_iter().chain(meanings(&found.names, &found.spec.columns)).collect();
         let spec = ColumnSpec { skip_lines: given.skip_lines, ops, ..found.spec };
         Settled { spec, ..found }
     } else {
         let separator = given.separator.unwrap_or_else(|| separator_by_count(text, &given));
         let keys = Keys::of_first(lines_of(text, given.skip_lines).take(SEPARATOR_LINES), separator);
         let keys = keys.filter(|keys| keys.names.len() == given.columns.len());
-        let spec = ColumnSpec { separator: Some(separator), ..given };
+        // A heading tells what operations mean also where its columns are named otherwise.
+        let lines = candidates(text, Some(separator)).map(|(line, by)| names_of(line, by, None));
+        let names = lines.map(|names| names.into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>());
+        let names = names.filter(|names| names.len() == given.columns.len()).next().filter(|_| keys.is_none());
+        let more = names.map_or(Vec::new(), |names| meanings(&names, &given.columns));
+        let ops = given.ops.iter().cloned().chain(more).collect();
+        let spec = ColumnSpec { separator: Some(separator), ops, ..given };
         Settled {
             spec,
             names: Vec::new(),
             time_guessed: false,
             remarks: Vec::new(),
+            remarks_of_times: Vec::new(),
             flag: None,
             keys,
             commas: Commas::Decimal,
@@ -251,6 +261,7 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
     settled.take(&Sample::of(text, &settled), headed);
     let passed_over = passed::remarks(&settled, text);
     settled.remarks.extend(passed_over);
+    settled.remarks_of_times.extend(packed::remark(&settled, text));
     if headed {
         let devices = [volumes::remarks(&settled, text), within::remarks(&settled, text)].concat();
         settled.remarks.extend(devices);
@@ -264,6 +275,14 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
         }
         None => Ok(settled),
     }
+}
+
+/// What the names of a heading say of words for operations.
+fn meanings(names: &[Vec<u8>], columns: &[Column]) -> Vec<(String, Option<Op>)> {
+    let op = columns.iter().position(|column| *column == Column::Op).and_then(|at| names.get(at));
+    let said = op.map_or(Vec::new(), |name| title::meanings(name));
+    let of_nvme = title::nvme_ops(names).iter().map(|(word, op)| ((*word).to_owned(), *op));
+    said.into_iter().chain(of_nvme).map(|(word, op)| (word, Some(op))).collect()
 }
 
 impl Settled {

@@ -74,12 +74,15 @@ pub(super) fn may_be_hexadecimal(value: &[u8]) -> bool {
 pub(super) fn time_unit(word: &str) -> Option<TimeUnit> {
     Some(match word {
         "s" | "sec" | "secs" | "second" | "seconds" => TimeUnit::S,
-        "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => TimeUnit::Ms,
-        "us" | "usec" | "usecs" | "micros" | "microsecond" | "microseconds" | "\u{b5}s" | "\u{3bc}s" | "\u{fffd}s" => {
-            TimeUnit::Us
+        "ms" | "msec" | "msecs" | "milli" | "millis" | "millisec" | "millisecs" | "millisecond" | "milliseconds" => {
+            TimeUnit::Ms
         }
+        "us" | "usec" | "usecs" | "micro" | "micros" | "microsec" | "microsecs" | "microsecond" | "microseconds"
+        | "\u{b5}s" | "\u{3bc}s" | "\u{fffd}s" => TimeUnit::Us,
         "100ns" | "filetime" => TimeUnit::HundredNs,
-        "ns" | "nsec" | "nsecs" | "nanos" | "nanosecond" | "nanoseconds" => TimeUnit::Ns,
+        "ns" | "nsec" | "nsecs" | "nano" | "nanos" | "nanosec" | "nanosecs" | "nanosecond" | "nanoseconds" => {
+            TimeUnit::Ns
+        }
         "ps" | "psec" | "psecs" | "picosecond" | "picoseconds" => TimeUnit::Ps,
         _ => return None,
     })
