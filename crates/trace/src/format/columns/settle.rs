@@ -236,8 +236,8 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
         let keys = keys.filter(|keys| keys.names.len() == given.columns.len());
         // A heading tells what operations mean also where its columns are named otherwise.
         let lines = candidates(text, Some(separator)).map(|(line, by)| names_of(line, by, None));
-        let names = lines.map(|names| names.into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>());
-        let names = names.filter(|names| names.len() == given.columns.len()).next().filter(|_| keys.is_none());
+        let mut names = lines.map(|names| names.into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>());
+        let names = names.find(|names| names.len() == given.columns.len()).filter(|_| keys.is_none());
         let more = names.map_or(Vec::new(), |names| meanings(&names, &given.columns));
         let ops = given.ops.iter().cloned().chain(more).collect();
         let spec = ColumnSpec { separator: Some(separator), ops, ..given };
