@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::TraceError;
 use crate::bounds::SIZE_BYTES_MAX;
-use crate::format::SECTOR_BYTES;
 use crate::format::event::Events;
 use crate::record::Record;
 use crate::request::Op;
@@ -29,6 +28,9 @@ const MANY_REQUESTS: u64 = 16;
 
 /// What file systems write in.
 const PAGE_BYTES: u64 = 4096;
+
+/// What most drives count in.
+const SECTOR_BYTES: u64 = 512;
 
 /// A stream of records in any format.
 pub(crate) trait Records: Send {
