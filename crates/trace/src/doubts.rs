@@ -3,7 +3,7 @@
 
 use crate::format::Format;
 use crate::format::columns::{ColumnSpec, units::since_1970};
-use crate::noted::{Clock, Note, Noted, OfFile, Signs, UnitsNamed};
+use crate::noted::{Clock, Note, Noted, OfFile, Signs};
 use crate::report::{ColumnsRead, FileRead};
 use crate::skipped::SkipReason;
 
@@ -47,10 +47,10 @@ pub(crate) fn warnings(files: &[FileRead], noted: &Noted, notes: &[(Note, u64)],
         }
     }
     if let (0, [file]) = (noted.of_files.len(), files) {
-        warnings.extend(of_file(file, &noted.clock, &noted.signs, noted.named));
+        warnings.extend(of_file(file, &noted.clock, &noted.signs, noted));
     }
     for (file, of) in files.iter().zip(&noted.of_files) {
-        let doubts = of_file(file, &of.clock, &of.signs, noted.named);
+        let doubts = of_file(file, &of.clock, &of.signs, noted);
         let doubts = doubts.into_iter().chain(devices_of_one_request(of.devices_of_one_request()));
         let name = if files.len() > 1 { format!("{}: ", file.file) } else { String::new() };
         warnings.extend(doubts.map(|doubt| name.clone() + &doubt));
@@ -64,17 +64,19 @@ pub(crate) fn warnings(files: &[FileRead], noted: &Noted, notes: &[(Note, u64)],
     if noted.of_files.is_empty() && noted.devices() >= noted.signs.ranges {
         warnings.extend(devices_of_one_request(noted.devices()));
     }
-    if noted.clock.steps_back > 0 && !sorted {
-        let what = format!("requests earlier than the one before them: {}; --sort orders them", noted.clock.steps_back);
-        warnings.push(what);
+    let steps_back = noted.steps_back();
+    // Order does not settle what passes midnight.
+    let midnights = notes.iter().filter(|(note, _)| *note == Note::Midnight).map(|(_, count)| count).sum();
+    if steps_back > midnights && !sorted {
+        warnings.push(format!("requests earlier than the one before them: {steps_back}; --sort orders them"));
     }
     warnings
 }
 
 /// What speaks against how a file was read.
-fn of_file(file: &FileRead, clock: &Clock, signs: &Signs, named: UnitsNamed) -> Vec<String> {
-    let times = if named.time { None } else { times(file, clock, signs) };
-    sizes(file, signs, named).into_iter().chain(times).collect()
+fn of_file(file: &FileRead, clock: &Clock, signs: &Signs, noted: &Noted) -> Vec<String> {
+    let times = if noted.named.time { None } else { times(file, clock, signs) };
+    sizes(file, signs, noted).into_iter().chain(times).collect()
 }
 
 /// That each of so many devices has one request.
@@ -143,9 +145,10 @@ fn left_out(files: &[FileRead], noted: &Noted) -> Vec<String> {
 }
 
 /// Whether addresses and sizes may be in other units than they were read in.
-fn sizes(file: &FileRead, signs: &Signs, named: UnitsNamed) -> Option<String> {
+fn sizes(file: &FileRead, signs: &Signs, noted: &Noted) -> Option<String> {
     if let Some(columns) = &file.columns {
-        return columns_in_other_units(columns, signs);
+        return one_less(columns, signs, noted.skipped.count(SkipReason::SizeZero))
+            .or_else(|| columns_in_other_units(columns, signs));
     }
     // Our own CSV states bytes, of which nobody writes as few as sectors are.
     let small = if file.format == Format::Csv { 64 } else { 512 };
@@ -154,7 +157,7 @@ fn sizes(file: &FileRead, signs: &Signs, named: UnitsNamed) -> Option<String> {
             "each request is smaller than a sector of 512 B: are addresses and sizes in bytes? --columns names units";
         return Some(what.to_owned());
     }
-    if signs.ranges < TELLING_REQUESTS || !file.format_guessed || named.sector {
+    if signs.ranges < TELLING_REQUESTS || !file.format_guessed || noted.named.sector {
         return None;
     }
     match file.format {
@@ -184,6 +187,21 @@ fn sizes(file: &FileRead, signs: &Signs, named: UnitsNamed) -> Option<String> {
         ),
         _ => None,
     }
+}
+
+/// Whether sizes may be counted from zero: most lack a sector, or many are zero.
+fn one_less(columns: &ColumnsRead, signs: &Signs, zeros: u64) -> Option<String> {
+    let guessed = columns.size_unit_guessed && columns.size_unit_bytes == 512;
+    let many_zeros = zeros >= TELLING_REQUESTS && zeros * 8 > signs.ranges;
+    let telling = signs.ranges >= TELLING_REQUESTS && (signs.most_sizes_are_one_less() || many_zeros);
+    if !(guessed && telling) {
+        return None;
+    }
+    let spec = columns.columns.parse::<ColumnSpec>().ok()?.with_sizes_one_less();
+    Some(format!(
+        "sizes may be one less than they are, as NVMe counts blocks: --columns {spec} adds one, and any unit may follow a \
+         colon, as in size-1:4096"
+    ))
 }
 
 /// Whether values speak against the units of columns. What is suggested is another reading.

@@ -95,6 +95,9 @@ impl Records for Filtered {
             noted.usable += 1;
             noted.take_of_file(&record);
             if let Some(filters) = &self.filters {
+                if filters.span_ns.is_some() {
+                    noted.take_before_span(&record);
+                }
                 let begin_ns = noted.begin_ns.get_or_insert(record.time_ns);
                 if self.before_span {
                     *begin_ns = record.time_ns.min(*begin_ns);

@@ -3,6 +3,7 @@
 //! Memory:
 //! - 17 bytes per slot of a hash table that holds every page ever *written* by requests of less than 128 pages. That is
 //!   20 to 39 bytes per unique written page (half as much again for a moment when a table grows);
+//! - up to 60 bytes more for each of these where a request of more than 2048 pages comes, and none is near another;
 //! - about 40 bytes per longer write, however many pages it has;
 //! - 16 bytes per run of neighbouring pages that are read or written;
 //! - 16 bytes for each of at most 65,536 distinct request sizes;
@@ -28,6 +29,7 @@ mod display;
 mod lifetimes;
 mod places;
 mod share;
+mod short;
 mod sizes;
 mod updates;
 mod written;

@@ -29,6 +29,9 @@ const MANY_REQUESTS: u64 = 16;
 /// What file systems write in.
 const PAGE_BYTES: u64 = 4096;
 
+/// What most drives count in.
+const SECTOR_BYTES: u64 = 512;
+
 /// A stream of records in any format.
 pub(crate) trait Records: Send {
     fn next_record(&mut self, noted: &mut Noted) -> Result<Option<Record>, TraceError>;
@@ -58,6 +61,8 @@ pub(crate) struct Noted {
     pub(crate) named: UnitsNamed,
     /// Where spans begin to be counted.
     pub(crate) begin_ns: Option<u64>,
+    /// How the clock went before a span was taken: what goes back is before every span, so that none has it.
+    whole_clock: Clock,
     /// Devices with and without requests, where a request has several events.
     pub(crate) events: Events,
     /// The files one by one, where they are several or not all of their requests are asked for.
@@ -128,6 +133,16 @@ impl Noted {
         if let Some(of_file) = self.of_files.get_mut(self.file) {
             of_file.take(record);
         }
+    }
+
+    /// Takes a usable record of which only a span is asked for.
+    pub(crate) fn take_before_span(&mut self, record: &Record) {
+        self.whole_clock.take(record.time_ns);
+    }
+
+    /// Requests earlier than the one before them: of the whole trace where a span is asked for, which depends on it.
+    pub(crate) fn steps_back(&self) -> u64 {
+        self.clock.steps_back.max(self.whole_clock.steps_back)
     }
 
     /// Takes a usable record that is asked for.
@@ -244,6 +259,8 @@ pub(crate) struct Signs {
     odd_addresses: u64,
     /// And sizes.
     odd_sizes: u64,
+    /// Sizes of which a sector more is a multiple of 4 KiB.
+    one_less: u64,
 }
 
 impl Signs {
@@ -260,6 +277,7 @@ impl Signs {
     fn take_odd(&mut self, record: &Record) {
         self.odd_addresses += u64::from(!record.offset_bytes.is_multiple_of(PAGE_BYTES));
         self.odd_sizes += u64::from(!record.size_bytes.is_multiple_of(PAGE_BYTES));
+        self.one_less += u64::from(record.size_bytes.saturating_add(SECTOR_BYTES).is_multiple_of(PAGE_BYTES));
     }
 
     /// Whether most addresses are no multiples of 4 KiB.
@@ -270,6 +288,11 @@ impl Signs {
     /// Whether most sizes are no multiples of 4 KiB.
     pub(crate) fn most_sizes_are_odd(&self) -> bool {
         self.odd_sizes * 2 > self.ranges
+    }
+
+    /// Whether most sizes lack one sector to be multiples of 4 KiB.
+    pub(crate) fn most_sizes_are_one_less(&self) -> bool {
+        self.one_less * 2 > self.ranges
     }
 
     /// The same of enough requests to tell what a trace is used to.
@@ -311,6 +334,14 @@ pub enum Note {
     HexadecimalAmongDecimal,
     /// A whole number with commas between thousands, beside times with decimal commas.
     CommasOfTwoMeanings,
+    /// A time such as 1,250 in a file of which nothing shows what commas mean, taken for one with a fraction.
+    DecimalCommasAssumed,
+    /// The same, taken for one without.
+    ThousandsAssumed,
+    /// A time of day without a date that is half a day and more before the one before it.
+    Midnight,
+    /// A number such as 10b in a column that has others without a unit.
+    BytesOrHexadecimal,
 }
 
 impl fmt::Display for Note {
@@ -329,6 +360,22 @@ impl fmt::Display for Note {
             Note::CommasOfTwoMeanings => {
                 "whole numbers with commas between thousands, beside times whose commas are taken for decimal ones; points \
                  in times, or no commas in whole numbers, would leave no doubt"
+            }
+            Note::DecimalCommasAssumed => {
+                "times whose commas may be decimal ones or group thousands, taken for decimal ones; points in times, or no \
+                 commas, would leave no doubt"
+            }
+            Note::ThousandsAssumed => {
+                "times whose commas may be decimal ones or group thousands, taken for the latter; points in times, or no \
+                 commas, would leave no doubt"
+            }
+            Note::Midnight => {
+                "times of day that pass midnight, so that those behind it are taken for earlier ones by a day; a date before \
+                 each time of day would leave no doubt, such as 1970-01-02T00:00:05"
+            }
+            Note::BytesOrHexadecimal => {
+                "numbers with a b behind them, taken for bytes, in a column that has others without; hex behind the \
+                 column's unit in --columns, such as lba:512:hex, takes all of them for hexadecimal"
             }
             Note::ExtraColumns => "records with columns after the last one that is named, which are passed over",
         })

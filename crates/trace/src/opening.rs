@@ -88,7 +88,8 @@ impl Detected {
             _ => None,
         };
         if let Some(settled) = &columns {
-            settled.remarks.iter().for_each(|remark| noted.remark(&input.file, remark));
+            let of_times = settled.remarks_of_times.iter().filter(|_| options.time_unit.is_none());
+            settled.remarks.iter().chain(of_times).for_each(|remark| noted.remark(&input.file, remark));
             settled.agrees_with(options.time_unit, options.columns.as_ref(), &input.file)?;
         }
         let is_disksim = format == Format::DiskSim;

@@ -226,7 +226,7 @@ impl TraceFile {
             requests: self.requests,
             left_out: noted.skipped.clone(),
             split: noted.split,
-            back_in_time: noted.clock.steps_back,
+            back_in_time: noted.steps_back(),
             sorted: self.sorted,
             devices: noted.devices(),
             shared_devices: noted.shared_devices(),

@@ -52,7 +52,7 @@ pub struct InputReport {
     pub left_out: Skipped,
     /// Requests over 1 GiB, each of which came out as several.
     pub split: u64,
-    /// Requests earlier than the one before them, in the order of the files.
+    /// Requests earlier than the one before them, in the order of the files. Those outside a span count as well.
     pub back_in_time: u64,
     /// Requests were put into the order of their times.
     pub sorted: bool,

@@ -149,6 +149,10 @@ impl<P: LineParser> Lenient<P> {
         self.parser.allows_junk()
     }
 
+    pub(crate) fn take_remark(&mut self) -> Option<String> {
+        self.parser.take_remark()
+    }
+
     pub(crate) fn notes(&self) -> Vec<(Note, u64)> {
         self.parser.notes()
     }

@@ -13,6 +13,11 @@ pub(crate) trait LineParser: Send {
         Vec::new()
     }
 
+    /// What a person should see of the records since it was last asked for.
+    fn take_remark(&mut self) -> Option<String> {
+        None
+    }
+
     /// Whether junk may precede the first record. Formats with a header say no.
     fn allows_junk(&self) -> bool {
         true
@@ -39,6 +44,10 @@ impl LineParser for Box<dyn LineParser> {
 
     fn notes(&self) -> Vec<(Note, u64)> {
         (**self).notes()
+    }
+
+    fn take_remark(&mut self) -> Option<String> {
+        (**self).take_remark()
     }
 
     fn allows_junk(&self) -> bool {

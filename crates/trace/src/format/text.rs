@@ -133,6 +133,9 @@ impl<P: LineParser> TextRecords<P> {
         if self.parser.extra_columns > 0 {
             noted.extra_columns += std::mem::take(&mut self.parser.extra_columns);
         }
+        if let Some(remark) = self.parser.take_remark() {
+            noted.remark(&self.file, &remark);
+        }
     }
 }
 

@@ -6,15 +6,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hashbrown::HashMap;
-
 use super::lifetimes::Counter;
+use super::short::{Before, Pages};
 
 /// Requests of so many pages are runs. Most traces have none: their pages need no look at the runs.
 const RUN_PAGES: u64 = 128;
-
-/// A page that was written and is trimmed.
-const TRIMMED: u64 = u64::MAX;
 
 /// Pages that one request wrote, or that were trimmed since.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +23,7 @@ struct Run {
 
 #[derive(Default)]
 pub(super) struct Written {
-    /// Page → how many pages had been written before its latest write, or [`TRIMMED`].
-    pages: HashMap<u64, u64>,
+    pages: Pages,
     /// Runs by their first pages.
     runs: BTreeMap<u64, Run>,
     /// Pages that hold their last data.
@@ -43,7 +38,7 @@ impl Written {
 
     /// Pages and runs that are held.
     pub(super) fn entries(&self) -> u64 {
-        self.pages.len() as u64 + self.runs.len() as u64
+        self.pages.len() + self.runs.len() as u64
     }
 
     /// Writes pages from the moment `clock` on; returns how many were never written before.
@@ -62,14 +57,13 @@ impl Written {
         }
         let mut known = known;
         let live = &mut self.live;
-        let end = |page: u64, written: u64| {
+        self.pages.take(&range, |page, written| {
             known += 1;
-            if written != TRIMMED {
+            if let Some(written) = written {
                 lifetimes.add(written, page.wrapping_add(base), false);
                 *live -= 1;
             }
-        };
-        take(&mut self.pages, &range, end);
+        });
         self.live += count;
         let joined = self.runs.range_mut(..range.start).next_back().map(|(_, run)| run);
         match joined.filter(|run| run.past == range.start && run.base == Some(base)) {
@@ -82,39 +76,26 @@ impl Written {
     fn write_pages(&mut self, range: Range<u64>, clock: u64, lifetimes: &mut Counter) -> u64 {
         let mut new = 0;
         for (clock, page) in (clock..).zip(range) {
-            let before = self.pages.insert(page, clock);
+            let before = self.pages.write(page, clock);
             match before {
-                Some(written) if written != TRIMMED => lifetimes.add(written, clock, false),
-                _ => self.live += 1,
+                Before::Written(written) => lifetimes.add(written, clock, false),
+                Before::New | Before::Trimmed => self.live += 1,
             }
-            new += u64::from(before.is_none());
+            new += u64::from(matches!(before, Before::New));
         }
         new
     }
 
-    /// Trims pages; looks at no more than there are, or than were written.
+    /// Trims pages.
     pub(super) fn trim(&mut self, range: Range<u64>, clock: u64, lifetimes: &mut Counter) {
         if range.is_empty() {
             return;
         }
         let live = &mut self.live;
-        let mut end = |written: &mut u64| {
-            if *written != TRIMMED {
-                lifetimes.add(*written, clock, true);
-                *written = TRIMMED;
-                *live -= 1;
-            }
-        };
-        if range.end - range.start > self.pages.len() as u64 {
-            let inside = self.pages.iter_mut().filter(|(page, _)| range.contains(*page));
-            inside.for_each(|(_, written)| end(written));
-        } else {
-            range.clone().for_each(|page| {
-                if let Some(written) = self.pages.get_mut(&page) {
-                    end(written);
-                }
-            });
-        }
+        self.pages.trim(&range, |written| {
+            lifetimes.add(written, clock, true);
+            *live -= 1;
+        });
         if self.runs.is_empty() {
             return;
         }
@@ -165,19 +146,6 @@ impl Written {
     }
 }
 
-/// Takes pages out of a table, looking at no more than there are.
-fn take(pages: &mut HashMap<u64, u64>, range: &Range<u64>, mut end: impl FnMut(u64, u64)) {
-    if range.end - range.start > pages.len() as u64 {
-        pages.extract_if(|page, _| range.contains(page)).for_each(|(page, written)| end(page, written));
-    } else {
-        for page in range.clone() {
-            if let Some(written) = pages.remove(&page) {
-                end(page, written);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,8 +189,10 @@ mod tests {
             let (mut ours, mut theirs) = (Counter::after(700), Counter::after(700));
             let mut clock = 0;
             for _ in 0..300 {
-                let first = below(4000);
-                let count = if below(3) == 0 { RUN_PAGES + below(900) } else { 1 + below(RUN_PAGES - 1) };
+                let first = below(8000);
+                // From the middle on some are long enough for an index.
+                let long = if clock > 30_000 && seed % 2 == 0 { 4000 } else { 900 };
+                let count = if below(3) == 0 { RUN_PAGES + below(long) } else { 1 + below(RUN_PAGES - 1) };
                 let range = first..first + count;
                 if below(5) == 0 {
                     written.trim(range.clone(), clock, &mut ours);

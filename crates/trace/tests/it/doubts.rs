@@ -1,7 +1,7 @@
 //! What is doubted of a guess, and what is not.
 
 use crate::samples::{error, read_with, says, says_not};
-use phelsuma_trace::{Format, InputReport, OpenOptions, SkipReason, TimeUnit};
+use phelsuma_trace::{Format, InputReport, Op, OpenOptions, SkipReason, TimeUnit};
 
 fn report(text: &str) -> InputReport {
     read_with(text, &OpenOptions::default()).unwrap().1
@@ -186,4 +186,34 @@ fn blank_lines_and_comments_are_no_records() {
     for text in ["\n\n \n", "# only\n# comments\n", "\n#\n"] {
         assert_eq!(error(text), "t: has no records: each line is blank or a comment");
     }
+}
+
+#[test]
+fn sizes_that_are_one_less_are_doubted() {
+    let lines = |heading: &str, size: &dyn Fn(u64) -> u64| {
+        let line = |n: u64| format!("{n},{},1,0x0{},{},{}\n", n % 4, n % 2 + 1, n * 7919 % 1000, size(n));
+        report(&format!("{heading}\n{}", (0..60).map(line).collect::<String>()))
+    };
+    let nvme = "ts_ns,sqid,nsid,opcode,slba,nlb";
+    for size in
+        [&(|n: u64| (8u64 << (n % 3)) - 1) as &dyn Fn(u64) -> u64, &|n| [0, 7, 15, 127][n as usize % 4], &|n| n % 3]
+    {
+        let said = lines(nvme, size);
+        says(
+            &said,
+            "sizes may be one less than they are, as NVMe counts blocks: --columns time:ns,-,device,op,lba:512,size-1:512",
+        );
+        says_not(&said, "multiples of 4 KiB");
+        says_not(&said, "sqid");
+    }
+    for size in [&(|n: u64| 8u64 << (n % 3)) as &dyn Fn(u64) -> u64, &|n| 1 + n % 3, &|n| if n == 7 { 0 } else { 8 }] {
+        says_not(&lines(nvme, size), "one less");
+    }
+    // What the heading says of operations holds beside columns that are named.
+    let columns = "time:ns,-,device,op,lba:512,size-1:512".parse().unwrap();
+    let options = OpenOptions { columns: Some(columns), ..OpenOptions::default() };
+    let text = format!("{nvme}\n1,1,1,0x02,8,7\n2,1,1,0x01,16,0\n3,1,1,0x00,0,0\n4,1,2,0x09,8,7\n");
+    let (requests, said) = read_with(&text, &options).unwrap();
+    let found: Vec<_> = requests.iter().map(|request| (request.op, request.size_bytes)).collect();
+    assert_eq!(found, [(Op::Read, 4096), (Op::Write, 512), (Op::Flush, 0), (Op::Trim, 4096)], "{said:?}");
 }

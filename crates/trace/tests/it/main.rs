@@ -4,6 +4,7 @@
 
 mod cases;
 mod columns;
+mod devices;
 mod doubts;
 mod file_workloads;
 mod fold;
@@ -11,6 +12,7 @@ mod format_cases;
 #[cfg(feature = "zstd")]
 mod formats;
 mod found_by_fuzzing;
+mod headings;
 mod info;
 mod newcomers;
 #[cfg(all(feature = "archives", feature = "zstd"))]
@@ -22,4 +24,5 @@ mod roundtrip;
 mod samples;
 mod several;
 mod silence;
+mod times;
 mod workloads;

@@ -335,7 +335,7 @@ fn long_gaps_and_small_sizes_are_doubted() {
 }
 
 #[test]
-fn devices_have_many_names_and_may_be_in_two_columns() {
+fn devices_have_many_names_and_may_be_in_several_columns() {
     for name in ["nsid", "namespace", "vm_id", "hostname", "target", "major", "dev", "device_name"] {
         let (_, report) = read(&format!("time_us,{name},op,offset,size\n1,a,W,0,512\n2,b,W,0,512\n3,a,R,0,512\n"));
         assert_eq!((report.devices, report.warnings), (2, Vec::new()), "{name}");
@@ -354,7 +354,9 @@ fn devices_have_many_names_and_may_be_in_two_columns() {
     // One within the other tells as much alone.
     let nested = "time_us,host,lun,op,offset,size\n1,7,1,W,0,512\n2,7,2,W,0,512\n3,8,3,R,0,512\n";
     assert_eq!(read(nested).1.files[0].columns.as_ref().unwrap().columns, "time:us,-,device,op,offset,size");
-    assert!("device,device,device,op,offset,size".parse::<ColumnSpec>().is_err());
+    assert!("device,device,device,device,op,offset,size".parse::<ColumnSpec>().is_ok());
+    let five = "device,device,device,device,device,op,offset,size".parse::<ColumnSpec>().unwrap_err().to_string();
+    assert!(five.contains("5 columns are device, four at the most would be right"), "{five}");
 }
 
 #[test]

@@ -201,7 +201,8 @@ fn what_is_said_of_files_does_not_depend_on_filters() {
     let one = b"time_s,device,op,offset,size\n1,0,W,0,4096\n2,0,W,4096,4096\n9000000,0,R,0,4096\n";
     let other = b"time_s,device,op,offset,size\n1700000001,1,W,0,4096\n1700000002,1,W,4096,4096\n";
     let guessed = b"time,device,op,lba,size\n1,0,W,0,8\n2,1,W,8,8\n9000000,1,W,8,8\n";
-    let files = Files::new(&[("one.csv", one), ("other.csv", other), ("guessed.csv", guessed)]);
+    let back = b"time_s,device,op,offset,size\n1,0,W,0,4096\n3,0,W,0,4096\n2,0,R,4096,4096\n";
+    let files = Files::new(&[("one.csv", one), ("other.csv", other), ("guessed.csv", guessed), ("back.csv", back)]);
     let filters = || {
         let all = Filters::default;
         [
@@ -219,6 +220,9 @@ fn what_is_said_of_files_does_not_depend_on_filters() {
             let (_, report) = files.read(&["one.csv", "other.csv"], &options);
             says(&report, "other.csv begins 19");
             says(&report, "one.csv ends: their times have different beginnings");
+            let whole = filters.first.is_none() && filters.addresses.is_none();
+            let (_, report) = files.read(&["back.csv"], &options);
+            assert_eq!(report.back_in_time > 0, whole, "{filters:?}");
             if filters.first.is_none() {
                 let (_, report) = files.read(&["guessed.csv"], &options);
                 says(&report, "the trace lasts 104 days");
@@ -233,6 +237,37 @@ fn what_is_said_of_files_does_not_depend_on_filters() {
     let (requests, report) = files.read(&["many.csv"], &options);
     assert_eq!((requests.len(), report.devices), (1, 1));
     says(&report, "there are as many devices as requests, 40");
+}
+
+#[test]
+fn a_clock_that_goes_back_is_said_wherever_a_span_begins() {
+    let heading = "time_us,device,op,offset_bytes,size_bytes\n";
+    let back = format!("{heading}5000000,0,write,0,4096\n1000,0,write,4096,4096\n2000,0,write,8192,4096\n");
+    let sound = format!("{heading}0,0,write,0,4096\n3000,0,write,4096,4096\n6000000,0,write,4096,4096\n");
+    // Of the first device alone the clock does not go back.
+    let apart =
+        format!("{heading}9000,1,write,0,4096\n1000,0,write,4096,4096\n2000,0,write,8192,4096\n10000,0,write,0,4096\n");
+    let files = Files::new(&[("back", back.as_bytes()), ("sound", sound.as_bytes()), ("apart", apart.as_bytes())]);
+    let read = |names: &[&str], filters| files.read(names, &OpenOptions { filters, ..OpenOptions::default() }).1;
+    let span = || Filters { span_ns: Some(0..2_000_000_000), ..Filters::default() };
+    for names in [&["back"][..], &["back", "sound"], &["sound", "back"]] {
+        for filters in [
+            Filters::default(),
+            span(),
+            Filters { devices: vec![0], ..Filters::default() },
+            Filters { devices: vec![0], ..span() },
+            Filters { shift_bytes: 512, ..Filters::default() },
+            Filters { addresses: Some(0..4096), ..span() },
+        ] {
+            let report = read(names, filters);
+            assert_eq!(report.back_in_time, 1, "{names:?}");
+            says(&report, "requests earlier than the one before them: 1; --sort orders them");
+        }
+    }
+    let of_one = |filters| read(&["apart"], Filters { devices: vec![0], ..filters });
+    assert_eq!(of_one(Filters::default()).warnings, [""; 0]);
+    says(&of_one(span()), "requests earlier than the one before them: 1");
+    assert_eq!(read(&["sound"], span()).warnings, [""; 0]);
 }
 
 #[test]
@@ -264,7 +299,9 @@ fn a_span_has_no_request_from_before_it() {
         let pages: Vec<u64> = requests.iter().map(|request| request.offset_bytes / 4096).collect();
         (pages, report)
     };
-    assert_eq!(span(0, 1, false).0, [0, 3]);
+    let (pages, report) = span(0, 1, false);
+    assert_eq!((pages, report.back_in_time), (vec![0, 3], 1));
+    says(&report, "requests earlier than the one before them: 1; --sort orders them");
     // In order of time it begins at the earliest request, and everything said is of the span.
     let (pages, report) = span(0, 6, true);
     assert_eq!(pages, [1, 2]);

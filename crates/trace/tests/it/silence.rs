@@ -49,7 +49,41 @@ fn volumes_are_told_apart_whatever_their_column_is_called() {
         let (_, report) = of_volumes("x", |n| format!("{value}{}", n % 2 + 1));
         assert_eq!((report.devices, report.warnings), (2, Vec::new()), "{value}");
     }
-    assert_eq!(of_volumes("where it went", |_| "C:".to_owned()).1.warnings, [""; 0]);
+    let (_, report) = of_volumes("where it went", |n| ["C:", "D:"][n as usize % 2].to_owned());
+    assert_eq!((report.devices, report.warnings), (2, Vec::new()));
+}
+
+#[test]
+fn devices_of_many_names_are_seen() {
+    let of = |count: u64, value: &dyn Fn(u64) -> String| {
+        let lines = (0..count).map(|n| format!("{},{},W,{},4096\n", n * 10, value(n), n % 7 * 4096));
+        read(&lines.fold("time_us,x,op,offset,size\n".to_owned(), |text, line| text + &line)).1
+    };
+    let among = |names: &'static [&'static str]| move |n: u64| names[n as usize % names.len()].to_owned();
+    for (count, value) in [
+        (1500, &(|n: u64| (n * 7919 % 256).to_string()) as &dyn Fn(u64) -> String),
+        (1500, &|n| (n * 7919 % 257).to_string()),
+        (1500, &|n| format!("v{}", n * 7919 % 400)),
+        (60, &|n| ((1u64 << 40) + n * 7 % 3).to_string()),
+        // One of them is also a word for an operation, or begins as a date does.
+        (60, &among(&["a", "b", "d"])),
+        (60, &among(&["C", "D", "E"])),
+        (60, &among(&["pool-mar-1", "pool-may-1"])),
+        (60, &among(&["jan-1", "mar-2", "b"])),
+        // Each comes once more, at the end.
+        (60, &|n| format!("v{}", n % 30)),
+    ] {
+        says(&of(count, value), "column `x` looks like devices (");
+    }
+    for (count, value) in [
+        (60, &among(&["R", "W"]) as &dyn Fn(u64) -> String),
+        (60, &among(&["read", "write", "x"])),
+        (60, &|n| format!("0xffff8881{:08x}", n % 5)),
+        (60, &among(&["Mar 1 12:00:00", "Mar 1 12:00:01"])),
+        (1500, &|n| (n * 7919 % 1201).to_string()),
+    ] {
+        says_not(&of(count, value), "looks like devices");
+    }
 }
 
 #[test]
@@ -66,7 +100,10 @@ fn columns_that_look_like_devices_are_said() {
     assert_eq!((report.devices, report.warnings), (2, Vec::new()));
     // Beside a host it may be one of the host's.
     let text = lines("time_us,host,store,op,offset,size", |n| format!("{n},h{},s{},W,0,4096", n % 2, n % 4));
-    says(&read(&text).1, "`store` looks like devices (`s0`, `s1`, `s2`, …), all of which are taken for one");
+    says(
+        &read(&text).1,
+        "`store` looks like devices (`s0`, `s1`, `s2`, …), which that of devices does not tell apart: --columns",
+    );
     let sure = text.replace("host", "disk");
     assert_eq!(read(&sure).1.warnings, [""; 0]);
     for (name, value) in [
@@ -106,6 +143,51 @@ fn commas_mean_one_thing_in_a_line() {
     // Also within quotes.
     let error = error("time;op;offset;size\n\"1,5\";W;1,5;512\n");
     assert!(error.contains("the address is not a whole number: 1,5"), "{error}");
+}
+
+#[test]
+fn commas_within_quotes_mean_what_others_show() {
+    let of = |time: [&str; 3]| {
+        let [a, b, c] = time;
+        format!("time_s,op,offset,size\n\"{a}\",W,4096,512\n\"{b}\",R,0,512\n\"{c}\",R,0,512\n")
+    };
+    let (requests, report) = read(&of(["0,500", "1,250", "2,750"]));
+    assert_eq!((requests[2].time_ns - requests[0].time_ns, report.warnings), (2_250_000_000, Vec::new()));
+    let (requests, report) = read(&of(["1,000,500", "1,001,250", "1,002,000"]));
+    assert_eq!((requests[2].time_ns - requests[0].time_ns, report.warnings), (1_500_000_000_000, Vec::new()));
+    let json = |time: &str| format!("{{\"ts\":\"{time}\",\"op\":\"W\",\"offset\":0,\"size\":512}}\n");
+    let (requests, _) = read(&[json("0,500"), json("1,250")].concat());
+    assert_eq!(requests[1].time_ns - requests[0].time_ns, 750_000_000);
+    // Nothing shows it.
+    says(&read(&of(["1,250", "2,500", "3,125"])).1, "times whose commas may be decimal ones or group thousands");
+    let lines = (1..10).map(|n| format!("{n},{n}50;W;{n};1\n"));
+    let (_, report) = read(&lines.fold("time_us;op;lba;sectors\n".to_owned(), |text, line| text + &line));
+    says(&report, "times whose commas may be decimal ones or group thousands, taken for decimal ones");
+    let lines = (1..10).map(|n| format!("{n},{n}50;W;{n},512;1\n"));
+    let (_, report) = read(&lines.fold("time_us;op;lba;sectors\n".to_owned(), |text, line| text + &line));
+    says_not(&report, "commas");
+    // What comes late is no less.
+    let late = "\"1,250\",W,4096,512\n".repeat(5000) + "\"0,500\",W,4096,512\n";
+    let said = error(&format!("time_s,op,offset,size\n{late}"));
+    assert!(said.starts_with("t:5002: the comma of the time 0,500 is decimal"), "{said}");
+}
+
+#[test]
+fn a_b_behind_digits_may_be_one_of_them() {
+    let of = |addresses: [&str; 3]| {
+        let [a, b, c] = addresses;
+        read(&format!("time_us,op,lba,sectors\n1,W,{a},8\n2,W,{b},8\n3,R,{c},8\n"))
+    };
+    let (requests, report) = of(["10b", "1000", "2000"]);
+    says(&report, "numbers with a b behind them, taken for bytes, in a column that has others without");
+    says(&report, "such as lba:512:hex, takes all of them for hexadecimal: 1");
+    assert_eq!(requests[1].offset_bytes, 1000 * 512);
+    let late = format!("time_us,op,lba,sectors\n{}2,W,10B,8\n", "1,W,1000,8\n".repeat(9000));
+    says(&read(&late).1, "numbers with a b behind them");
+    // Where each has its unit it is one.
+    let (requests, report) = of(["512b", "1024b", "0"]);
+    assert_eq!((requests[1].offset_bytes, report.warnings), (1024, Vec::new()));
+    assert_eq!(of(["4k", "512b", "0"]).1.warnings, [""; 0]);
 }
 
 #[test]

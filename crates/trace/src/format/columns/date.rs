@@ -70,7 +70,7 @@ fn half_day(text: &[u8]) -> Option<(&[u8], bool)> {
 }
 
 /// Whether this is a time of day without marks, as 081102.87 is.
-fn is_packed(text: &[u8]) -> bool {
+pub(super) fn is_packed(text: &[u8]) -> bool {
     digits(text, 0, 6) && text.get(6) == Some(&b'.') && digits(text, 7, text.len())
 }
 
@@ -126,6 +126,14 @@ pub(super) fn unread(text: &[u8]) -> Option<String> {
         let sed = r"`sed -E 's/(:[0-9][0-9.,]*)[ \t]+([AaPp][Mm])/\1\2/g'`";
         return Some(format!("the time of day has AM or PM apart: {}; {sed} joins them, which is read", excerpt(text)));
     }
+    if let Some(mark) = short_date(text).filter(|_| !slashed) {
+        let mark = char::from(mark);
+        return Some(format!(
+            "the date may be day and month or month and day: {}; as 2024-03-09 19:59:59 it is read, with two digits for \
+             what is behind each `{mark}`",
+            excerpt(text)
+        ));
+    }
     if digits(text, 0, 1) && !slashed && half_day(text).is_some() {
         return Some(format!("the time of day has AM or PM: {}; 11:59:55 PM and 23:59:55 are read", excerpt(text)));
     }
@@ -150,6 +158,18 @@ pub(super) fn unread(text: &[u8]) -> Option<String> {
     let begins = !is_word || text.iter().any(u8::is_ascii_digit);
     (begins && words.any(is_month))
         .then(|| format!("the date has its month in letters: {}; as 2024-03-09 23:59:55 it is read", excerpt(text)))
+}
+
+/// The mark of a date that begins with one or two digits for a day or a month, as 3/2/2024 does.
+fn short_date(text: &[u8]) -> Option<u8> {
+    let begin = text.split(|byte| byte.is_ascii_whitespace()).next()?;
+    let mark = *begin.iter().find(|byte| !byte.is_ascii_digit()).filter(|byte| matches!(byte, b'/' | b'.' | b'-'))?;
+    let parts: Vec<&[u8]> = begin.split(|byte| *byte == mark).collect();
+    let is = |part: &[u8], lengths: std::ops::RangeInclusive<usize>| {
+        lengths.contains(&part.len()) && part.iter().all(u8::is_ascii_digit)
+    };
+    matches!(parts.as_slice(), [one, other, year] if is(one, 1..=2) && is(other, 1..=2) && is(year, 4..=4))
+        .then_some(mark)
 }
 
 fn ns_of(day: &[u8], clock: &[u8]) -> Option<u64> {

@@ -49,6 +49,36 @@ pub(super) fn than(
     best.map(|(other, ratio, _)| (other, ratio))
 }
 
+/// So many different times beside a few of the other column show that both go on alike, where the unit has a name.
+const TELLING_TIMES: usize = 16;
+
+/// The same where a name says how many units of a column are one of this one's: fewer of these are enough.
+pub(super) fn by_unit(
+    rows: &[&Vec<&[u8]>],
+    time: usize,
+    others: &[(usize, f64)],
+    is_date: bool,
+    separator: u8,
+) -> Option<(usize, f64)> {
+    let coarse = |row: &[&[u8]]| {
+        let cell = row.get(time)?;
+        if is_date { seconds_of(cell) } else { number(cell, separator) }
+    };
+    let fits = |&(other, ratio): &(usize, f64)| {
+        let pairs = || rows.iter().filter_map(|row| Some((coarse(row)?, number(row.get(other)?, separator)?)));
+        let different = |values: &mut dyn Iterator<Item = f64>| values.map(f64::to_bits).collect::<BTreeSet<_>>().len();
+        let (fine, few) = (different(&mut pairs().map(|pair| pair.1)), different(&mut pairs().map(|pair| pair.0)));
+        let neighbours = || pairs().zip(pairs().skip(1));
+        let ascending = neighbours().all(|(one, next)| one.0 <= next.0 && one.1 <= next.1);
+        let Some(((first, begin), (last, end))) = pairs().next().zip(pairs().next_back()) else { return false };
+        let alike = (end - begin - (last - first) * ratio).abs() <= ratio;
+        // The other column goes on where this one has to.
+        let goes_on = last > first;
+        ascending && alike && goes_on && fine >= TELLING_TIMES && fine >= few * 4
+    };
+    others.iter().copied().filter(|(_, ratio)| *ratio > 1.0).find(fits)
+}
+
 fn seconds_of(cell: &[u8]) -> Option<f64> {
     date::ns_since_1970(cell).ok().map(|ns| ns as f64 / 1e9)
 }
@@ -73,8 +103,8 @@ pub(super) fn parts_behind(rows: &[&Vec<&[u8]>], separator: u8) -> Option<(usize
     };
     let part = |row: &[&[u8]], at: usize| -> Option<u64> { std::str::from_utf8(row.get(at)?).ok()?.parse().ok() };
     (0..rows.first()?.len().saturating_sub(1)).find_map(|at| {
-        let pairs = || rows.iter().map(|row| Some((whole(row, at)?, part(row, at + 1)?)));
-        let pairs: Vec<(u64, u64)> = pairs().collect::<Option<_>>()?;
+        let pairs = rows.iter().map(|row| Some((whole(row, at)?, part(row, at + 1)?)));
+        let pairs: Vec<(u64, u64)> = pairs.collect::<Option<_>>()?;
         let neighbours = || pairs.iter().zip(pairs.iter().skip(1));
         let ascending = neighbours().all(|(one, next)| one <= next);
         let within = neighbours().filter(|(one, next)| one.0 == next.0 && one.1 < next.1).count();
@@ -87,17 +117,52 @@ pub(super) fn parts_behind(rows: &[&Vec<&[u8]>], separator: u8) -> Option<(usize
     })
 }
 
+/// Whether a column has the parts of the whole seconds that another one has: they go on within each second and begin
+/// anew with the next, and fill it. What is numbered within a second goes on by one, and only as far as there are requests.
+pub(super) fn has_parts(rows: &[Vec<&[u8]>], time: usize, other: usize) -> bool {
+    let whole = |cell: &[u8]| match date::ns_since_1970(cell) {
+        Ok(ns) => (ns % 1_000_000_000 == 0).then_some(ns / 1_000_000_000),
+        Err(_) => std::str::from_utf8(cell).ok()?.parse().ok(),
+    };
+    let part = |cell: &[u8]| -> Option<u64> { std::str::from_utf8(cell).ok()?.parse().ok() };
+    let pairs = rows.iter().map(|row| Some((whole(row.get(time)?)?, part(row.get(other)?)?)));
+    let Some(pairs) = pairs.collect::<Option<Vec<(u64, u64)>>>() else { return false };
+    let neighbours = || pairs.iter().zip(pairs.iter().skip(1));
+    let within = || neighbours().filter(|(one, next)| one.0 == next.0);
+    let largest = pairs.iter().map(|(_, part)| *part).max().unwrap_or_default();
+    let fills = [1_000, 1_000_000, 1_000_000_000].iter().any(|second| largest < *second && largest * 2 > *second);
+    neighbours().all(|(one, next)| one <= next)
+        && neighbours().any(|(one, next)| one.0 < next.0 && one.1 > next.1)
+        && within().filter(|(one, next)| one.1 < next.1).count() >= TELLING_PAIRS
+        && within().any(|(one, next)| next.1 - one.1 > 1)
+        && fills
+}
+
+/// What joins the first cells of lines with a separator.
+fn awk(separator: u8) -> String {
+    match separator {
+        b' ' => "awk ".to_owned(),
+        b'\t' => r"awk -F'\t' -v OFS='\t' ".to_owned(),
+        other => format!("awk -F'{0}' -v OFS='{0}' ", char::from(other)),
+    }
+}
+
+/// The filter that sums times between requests, and gives their column the name of times.
+pub(super) fn summing(at: usize, name: &str, unit: Option<TimeUnit>, separator: u8) -> String {
+    let (awk, column) = (awk(separator), at + 1);
+    let unit = unit.map_or(String::new(), |unit| format!("_{unit}"));
+    format!(
+        "{awk}'{{ if (${column} == \"{name}\") ${column} = \"time{unit}\"; else if (${column} ~ /^[0-9.]/) ${column} = \
+         sprintf(\"%.9f\", t += ${column}); print }}'"
+    )
+}
+
 /// The filter that makes one column of seconds and their parts.
 pub(super) fn joining(at: usize, digits: usize, separator: u8) -> String {
-    let column = at + 1;
-    let by = match separator {
-        b' ' => String::new(),
-        b'\t' => r"-F'\t' -v OFS='\t' ".to_owned(),
-        other => format!("-F'{0}' -v OFS='{0}' ", char::from(other)),
-    };
+    let (awk, column) = (awk(separator), at + 1);
     let next = column + 1;
     format!(
-        "awk {by}'{{ ${column} = sprintf(\"%s.%0{digits}d\", ${column}, ${next}); \
+        "{awk}'{{ ${column} = sprintf(\"%s.%0{digits}d\", ${column}, ${next}); \
          for (i = {next}; i < NF; i++) $i = $(i + 1); NF--; print }}'"
     )
 }

@@ -1,10 +1,10 @@
 //! What the names in a heading stand for. A unit follows the name: `size_bytes`, `Time (us)`, `lba_4k`, `offsetKiB`.
 
 use super::nouns::{
-    ADDRESSES, ADDRESSES_BY_UNIT, BEGINS, COUNTERS, DEVICES, LATER, LIKELY_DEVICES, LIKELY_TIMES, NEUTRAL, OF_DEVICES,
-    OPS, SIZES, SIZES_BY_UNIT, TIMES,
+    ADDRESSES, ADDRESSES_BY_UNIT, BEGINS, COUNTERS, DEVICES, HOLDERS, LATER, LIKELY_DEVICES, LIKELY_TIMES, NEUTRAL,
+    OF_DEVICES, OPS, PARTS, SHARERS, SIZES, SIZES_BY_UNIT, TIMES,
 };
-use super::units::{time_unit, unit_bytes};
+use super::units::{is_width, time_unit, unit_bytes_of_name};
 use super::{Clock, Column, Unit};
 use crate::format::{SECTOR_BYTES, TimeUnit};
 use crate::number::unquoted;
@@ -95,6 +95,23 @@ pub(super) fn is_sure_device(name: &[u8]) -> bool {
     matches!(named.column, Column::Device { .. }) && named.hint != Hint::LikelyDevice
 }
 
+/// Whether a name is that of what holds devices, each with a name of its own in it.
+pub(super) fn holds_devices(name: &[u8]) -> bool {
+    is_of(&words_of(name), HOLDERS)
+}
+
+/// Whether a name is that of what has devices of its own, or shares them.
+pub(super) fn may_share_devices(name: &[u8]) -> bool {
+    is_of(&words_of(name), SHARERS)
+}
+
+/// Whether one of these is in a name, and nothing else that says anything.
+fn is_of(words: &[String], nouns: &[&str]) -> bool {
+    let is_noun = |word: &str| nouns.contains(&word);
+    words.iter().any(|word| is_noun(word))
+        && words.iter().all(|word| is_noun(word) || NEUTRAL.contains(&word.as_str()) || word == "name")
+}
+
 /// Whether a name is that of the request's begin, also beside others.
 pub(super) fn is_time(name: &[u8]) -> bool {
     let named = named(name);
@@ -132,7 +149,8 @@ fn named(name: &[u8]) -> Named {
     let unknown = |nouns: &[&[&str]], is_unit: fn(&str) -> bool| {
         let is_noun = |word: &String| nouns.iter().any(|nouns| nouns.contains(&word.as_str()));
         let behind = words.iter().rposition(is_noun).map_or(0, |at| at + 1);
-        let is_known = |word: &str| NEUTRAL.contains(&word) || HEXADECIMAL.contains(&word) || is_unit(word);
+        let is_known =
+            |word: &str| NEUTRAL.contains(&word) || HEXADECIMAL.contains(&word) || is_width(word) || is_unit(word);
         words.iter().skip(behind).find(|word| !is_known(word)).cloned()
     };
     let is_time_unit = |word: &str| super::units::time_unit(word).is_some();
@@ -173,7 +191,7 @@ fn named(name: &[u8]) -> Named {
         other(Column::Day)
     } else if has(LIKELY_TIMES) && words.iter().all(|word| is_likely_time(word)) {
         Named { hint: Hint::LikelyTime, ..other(Column::Time(time_unit().map(Clock::Unit))) }
-    } else if has(LIKELY_DEVICES) && words.iter().all(|word| is_likely_device(word)) {
+    } else if is_of(&words, LIKELY_DEVICES) {
         Named { hint: Hint::LikelyDevice, ..other(Column::Device { names: false }) }
     } else if ends_in_unit {
         Named { hint: Hint::TimeByUnit, ..other(Column::Time(time_unit().map(Clock::Unit))) }
@@ -232,11 +250,6 @@ fn is_likely_time(word: &str) -> bool {
     LIKELY_TIMES.contains(&word) || NEUTRAL.contains(&word) || time_unit(word).is_some() || word == "date"
 }
 
-/// Whether a word of a likely device changes nothing of that.
-fn is_likely_device(word: &str) -> bool {
-    LIKELY_DEVICES.contains(&word) || NEUTRAL.contains(&word) || word == "name"
-}
-
 /// Whether a name asks whether the request is of one kind: `is_read`, `isWrite`, `write_flag`.
 fn is_flag(words: &[String]) -> bool {
     let is_kind = |word: &String| matches!(word.as_str(), "read" | "write");
@@ -291,8 +304,15 @@ pub(super) fn rank(name: &[u8]) -> (bool, bool) {
 /// The unit of a name that may be that of a part of a second, as `nsec` and `tv_usec` are.
 pub(super) fn part_of_second(name: &[u8]) -> Option<TimeUnit> {
     let words = words_of(name);
-    let is_part = |word: &String| time_unit(word).is_some() || TIMES.contains(&word.as_str()) || word == "tv";
-    time_unit_of(name).filter(|unit| *unit != TimeUnit::S && words.iter().all(is_part))
+    let is_part =
+        |word: &String| time_unit(word).is_some() || TIMES.contains(&word.as_str()) || PARTS.contains(&word.as_str());
+    let unit = words.iter().filter_map(|word| time_unit(word)).find(|unit| *unit != TimeUnit::S);
+    unit.filter(|_| words.iter().all(is_part))
+}
+
+/// Whether a name says that its numbers are hexadecimal.
+pub(super) fn is_hexadecimal(name: &[u8]) -> bool {
+    has_word(name, HEXADECIMAL)
 }
 
 /// The unit that the words name, the most definite first; else `absent`, as a guess.
@@ -314,7 +334,7 @@ fn size_unit(word: &str) -> Option<u64> {
         "nbytes" => Some(1),
         "block" | "blocks" | "nblocks" | "nlb" | "nsectors" => Some(SECTOR_BYTES),
         "npages" => Some(4096),
-        _ => unit_bytes(word),
+        _ => unit_bytes_of_name(word),
     }
 }
 
@@ -347,8 +367,12 @@ fn apart(word: &str) -> Vec<String> {
     let known = [LATER, TIMES, OPS, SIZES, ADDRESSES, SIZES_BY_UNIT, DEVICES].iter().any(|words| words.contains(&word));
     if !known {
         for noun in ["timestamp", "time", "offset", "size", "length", "lba"] {
+            let is_time = noun.starts_with("time");
+            // Whatever a number behind a name means, it is none of the name.
+            let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let is_apart = |unit: &str| if is_time { time_unit(unit).is_some() } else { size_unit(unit).is_some() };
             if let Some(unit) = word.strip_prefix(noun)
-                && (if noun.starts_with("time") { time_unit(unit).is_some() } else { size_unit(unit).is_some() })
+                && (is_apart(unit) || is_width(unit) || (is_number(unit) && !is_time))
             {
                 return vec![noun.to_owned(), unit.to_owned()];
             }

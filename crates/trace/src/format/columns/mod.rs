@@ -18,6 +18,7 @@ mod kinds;
 mod lines;
 mod nouns;
 pub(crate) mod ops;
+mod packed;
 pub(crate) mod parser;
 mod passed;
 mod seen;
@@ -27,9 +28,13 @@ pub(crate) mod suggest;
 mod title;
 pub(crate) mod units;
 mod volumes;
+mod within;
 
 /// So many columns can be named.
 const COLUMNS_MAX: usize = 64;
+
+/// So many columns name a device together at the most, as a host, a bus, a target and a unit of it do.
+const DEVICE_COLUMNS_MAX: usize = 4;
 
 /// How times are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +86,8 @@ pub(crate) enum Column {
     Size(Unit),
     /// Passed over.
     Other,
+    /// Passed over, as it tells no devices apart in the beginning of a file, though its name is one of devices.
+    Within,
 }
 
 /// The columns of a text file. Prints as it parses: `time:us,device,op,lba:512,size:512,-`. Without any, as the default
@@ -90,7 +97,7 @@ pub(crate) enum Column {
 /// | --- | --- | --- |
 /// | time | `time` | `s`, `ms`, `us`, `100ns`, `ns`, `ps`, `date`; seconds, or dates, when absent |
 /// | day, where the time is one of day | `date` | |
-/// | device, in one or two columns | `device` | numbers, or names that are numbered as they appear; `name` where numbers are names, too |
+/// | device, in one to four columns | `device` | numbers, or names that are numbered as they appear; `name` where numbers are names, too |
 /// | what is asked | `op` | |
 /// | first byte | `offset`, `lba` | bytes, `page`, `4KiB`, …; bytes of `offset` and 512 of `lba` when absent; `hex`, also behind another unit, where numbers are hexadecimal |
 /// | length | `size`; `size-1` where values are one less | the same; bytes when absent |
@@ -204,6 +211,16 @@ impl ColumnSpec {
         self
     }
 
+    /// The same with sizes that are one more than their values.
+    pub(crate) fn with_sizes_one_less(mut self) -> Self {
+        for column in &mut self.columns {
+            if let Column::Size(unit) = column {
+                unit.less_one = true;
+            }
+        }
+        self
+    }
+
     /// The same with hexadecimal numbers in a column.
     pub(super) fn in_hexadecimal(mut self, is: fn(&Column) -> bool) -> Self {
         for column in self.columns.iter_mut().filter(|column| is(column)) {
@@ -228,8 +245,9 @@ impl ColumnSpec {
             if found < least {
                 return Err(format!("no column is {name}, one would be right"));
             }
-            if found > 1 + usize::from(name == "device") {
-                return Err(format!("{found} columns are {name}, one at the most would be right"));
+            let (most, shown) = if name == "device" { (DEVICE_COLUMNS_MAX, "four") } else { (1, "one") };
+            if found > most {
+                return Err(format!("{found} columns are {name}, {shown} at the most would be right"));
             }
         }
         if self.has_day() && matches!(self.stated_clock(), Some(Clock::Unit(_))) {
@@ -295,7 +313,7 @@ fn column_of(text: &str) -> Result<Column, String> {
         }
     };
     match (column, unit) {
-        (Column::Day | Column::Device { .. } | Column::Op | Column::Other, Some(_)) => {
+        (Column::Day | Column::Device { .. } | Column::Op | Column::Other | Column::Within, Some(_)) => {
             Err(format!("{name} has no unit"))
         }
         _ => Ok(column),
@@ -327,7 +345,7 @@ impl fmt::Display for ColumnSpec {
                 Column::Address(unit) => write!(f, "{comma}lba{unit}")?,
                 Column::Size(unit) if unit.less_one => write!(f, "{comma}size-1{unit}")?,
                 Column::Size(unit) => write!(f, "{comma}size{unit}")?,
-                Column::Other => write!(f, "{comma}-")?,
+                Column::Other | Column::Within => write!(f, "{comma}-")?,
             }
         }
         Ok(())

@@ -22,7 +22,15 @@ pub(super) const LATER: &[&str] = &[
     "delay",
     "delta",
     "interval",
+    "gap",
+    "think",
+    "thinktime",
+    "iat",
+    "inter",
+    "interarrival",
 ];
+/// Of these, times from the request before.
+pub(super) const BETWEEN: &[&str] = &["delta", "interval", "gap", "think", "thinktime", "iat", "inter", "interarrival"];
 pub(super) const TIMES: &[&str] = &["time", "timestamp", "ts", "t"];
 /// Times where no other column is one.
 pub(super) const LIKELY_TIMES: &[&str] = &[
@@ -125,6 +133,52 @@ pub(super) const LIKELY_DEVICES: &[&str] = &[
     "major",
     "minor",
 ];
+/// What holds devices that have names of their own in it, so that equal ones are of different devices.
+pub(super) const HOLDERS: &[&str] = &[
+    "host",
+    "hostid",
+    "server",
+    "serverid",
+    "node",
+    "nodeid",
+    "machine",
+    "machineid",
+    "rack",
+    "rackid",
+    "cluster",
+    "clusterid",
+    "array",
+    "arrayid",
+    "controller",
+    "controllerid",
+    "ctrl",
+    "ctrlr",
+    "instance",
+    "instanceid",
+    "hypervisor",
+    "chassis",
+    "enclosure",
+    "datacenter",
+    "bus",
+];
+/// What has devices of its own, or shares them.
+pub(super) const SHARERS: &[&str] = &[
+    "tenant",
+    "tenantid",
+    "customer",
+    "customerid",
+    "client",
+    "clientid",
+    "account",
+    "project",
+    "pool",
+    "poolid",
+    "group",
+    "channel",
+    "initiator",
+    "subsystem",
+    "nqn",
+];
 /// When a request begins, where a unit of times follows.
 pub(super) const BEGINS: &[&str] = &[
     "start",
@@ -144,6 +198,9 @@ pub(super) const BEGINS: &[&str] = &[
     "recv",
     "received",
 ];
+/// Words beside the unit of a part of a second.
+pub(super) const PARTS: &[&str] =
+    &["part", "parts", "frac", "fract", "fraction", "sub", "since", "of", "in", "the", "tv", "s", "sec", "second"];
 /// Words behind a name that change nothing.
 pub(super) const NEUTRAL: &[&str] = &[
     "id", "no", "nr", "num", "number", "stamp", "start", "begin", "issue", "submit", "arrival", "in", "of", "since",

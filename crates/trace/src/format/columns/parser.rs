@@ -3,7 +3,8 @@
 use super::commas::{self, Commas};
 use super::keyed::{self, Keys};
 use super::settled::Settled;
-use super::{Clock, Column, ColumnSpec, Unit, bare, date, ops, units};
+use super::within::Watch;
+use super::{Clock, Column, ColumnSpec, DEVICE_COLUMNS_MAX, Unit, bare, date, ops, settle, units};
 use crate::error::excerpt;
 use crate::format::line_parser::{LineParser, Separator};
 use crate::format::names::Names;
@@ -13,6 +14,9 @@ use crate::noted::{self, Note};
 use crate::number::{self, Flaw};
 use crate::request::Op;
 use crate::skipped::SkipReason;
+
+/// A day, in nanoseconds: times of day alone are of the first one of 1970.
+const DAY_NS: u64 = 86_400_000_000_000;
 
 pub(crate) struct AnyColumns {
     spec: ColumnSpec,
@@ -37,8 +41,22 @@ pub(crate) struct AnyColumns {
     commas: Commas,
     /// Times with decimal commas.
     decimal_commas: u64,
+    /// Times whose comma may be decimal or not.
+    open_commas: u64,
+    /// A time shows what commas mean.
+    commas_shown: bool,
     addresses: Numbers,
     sizes: Numbers,
+    /// What lines before the first record name, where these make requests.
+    headings: Vec<Vec<Column>>,
+    /// Columns that tell no devices apart yet.
+    watch: Option<Watch>,
+    /// What was seen behind the file's beginning.
+    remark: Option<String>,
+    /// The latest time that is a date, or one of day.
+    last_ns: u64,
+    /// Times of day that are half a day and more before it.
+    midnights: u64,
 }
 
 /// The columns of a line that make a request.
@@ -47,13 +65,33 @@ struct Cells<'a> {
     day: &'a [u8],
     time: &'a [u8],
     device: Option<&'a [u8]>,
-    /// The column that tells devices apart together with the other.
-    device_within: Option<&'a [u8]>,
+    /// The columns that tell devices apart together with the other.
+    devices_within: Few<'a>,
+    /// Those that may.
+    watched: Few<'a>,
     op: &'a [u8],
     address: (&'a [u8], Unit),
     size: (&'a [u8], Unit),
     /// Columns in all.
     count: usize,
+}
+
+/// Cells of a kind, of which there are as many as columns of devices.
+#[derive(Default)]
+struct Few<'a> {
+    cells: [&'a [u8]; DEVICE_COLUMNS_MAX],
+    count: usize,
+}
+
+impl<'a> Few<'a> {
+    fn push(&mut self, cell: &'a [u8]) {
+        self.cells.get_mut(self.count).into_iter().for_each(|slot| *slot = cell);
+        self.count += 1;
+    }
+
+    fn all(&self) -> &[&'a [u8]] {
+        self.cells.get(..self.count).unwrap_or(&self.cells)
+    }
 }
 
 impl<'a> Cells<'a> {
@@ -63,7 +101,8 @@ impl<'a> Cells<'a> {
             match columns.get(found.count) {
                 Some(Column::Day) => found.day = bare(cell),
                 Some(Column::Time(_)) => found.time = bare(cell),
-                Some(Column::Device { .. }) if found.device.is_some() => found.device_within = Some(bare(cell)),
+                Some(Column::Device { .. }) if found.device.is_some() => found.devices_within.push(bare(cell)),
+                Some(Column::Within) => found.watched.push(bare(cell)),
                 Some(Column::Device { .. }) => found.device = Some(bare(cell)),
                 Some(Column::Op) => found.op = bare(cell),
                 Some(Column::Address(unit)) => found.address = (bare(cell), *unit),
@@ -84,6 +123,8 @@ impl AnyColumns {
             separator: spec.separator.unwrap_or(b','),
             commas: settled.commas,
             decimal_commas: 0,
+            open_commas: 0,
+            commas_shown: false,
             addresses: Numbers::default(),
             sizes: Numbers::default(),
             time,
@@ -93,6 +134,11 @@ impl AnyColumns {
             lines_left: spec.skip_lines,
             size_more: spec.columns.iter().any(|column| matches!(column, Column::Size(unit) if unit.less_one)).into(),
             before: Vec::new(),
+            headings: Vec::new(),
+            watch: Watch::of(&spec),
+            remark: None,
+            last_ns: 0,
+            midnights: 0,
             record_seen: false,
             device_names: has(Column::Device { names: true }),
             spec,
@@ -121,10 +167,19 @@ impl AnyColumns {
             Some(op) => op,
             None => return Err(Flaw::Value(ops::without_meaning(&[cells.op], None))),
         };
-        let device = match (cells.device, cells.device_within) {
-            (Some(device), Some(within)) => self.devices.device(&[device, within].join(&b'\n'), "devices")?,
-            (device, _) => device.map_or(Ok(0), |device| self.device(device))?,
+        let device = match (cells.device, cells.devices_within.all()) {
+            (None, _) => 0,
+            (Some(device), []) => self.device(device)?,
+            (Some(device), within) => {
+                let names: Vec<&[u8]> = [device].into_iter().chain(within.iter().copied()).collect();
+                self.devices.device(&names.join(&b'\n'), "devices")?
+            }
         };
+        if let Some(watch) = &mut self.watch
+            && watch.shows(device, cells.watched.all(), &self.spec)
+        {
+            self.remark = self.watch.take().and_then(Watch::into_remark);
+        }
         Ok(match (op, address, size) {
             (None, ..) => Item::Skip(SkipReason::OtherCommand),
             (Some(Op::Flush), ..) => Item::flush(time_ns, device),
@@ -142,6 +197,39 @@ impl AnyColumns {
         if self.before.len() < JUNK_LINES_MAX as usize {
             self.before.push(line.into());
         }
+        self.keep_heading(line);
+    }
+
+    fn keep_heading(&mut self, line: &[u8]) {
+        if self.headings.len() < JUNK_LINES_MAX as usize {
+            self.headings.extend(settle::named_by(line, self.separator));
+        }
+    }
+
+    /// Refuses a heading that is not the one of the records before it: files of different columns or units were joined.
+    #[cold]
+    fn refuse_other_heading(&self, line: &[u8]) -> Result<(), Flaw> {
+        if self.headings.is_empty() || self.keys.is_some() {
+            return Ok(());
+        }
+        match settle::named_by(line, self.separator) {
+            Some(columns) if !self.headings.contains(&columns) => Err(Flaw::Value(format!(
+                "the heading names other columns than the one before, or other units: `{}`; each part of the file would \
+                 be right as a file of its own",
+                excerpt(line)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn comment(&mut self, line: &[u8]) -> Result<Item, Flaw> {
+        if self.record_seen {
+            self.refuse_other_heading(line)?;
+        } else {
+            self.keep_heading(line);
+        }
+        Ok(Item::Skip(SkipReason::Comment))
     }
 
     /// A line as it was read, or a heading where a page has it once more.
@@ -157,6 +245,9 @@ impl AnyColumns {
 
     #[cold]
     fn odd_line(&mut self, line: &[u8], what: String) -> Result<Item, Flaw> {
+        if self.record_seen {
+            self.refuse_other_heading(line)?;
+        }
         let words = |line: &'_ [u8]| -> Vec<u8> {
             line.iter().copied().filter(|byte| !byte.is_ascii_digit() && !byte.is_ascii_whitespace()).collect()
         };
@@ -179,7 +270,10 @@ impl AnyColumns {
             return date::ns_of_two(cells.day, text);
         }
         if self.is_date {
-            return date::ns_since_1970(text);
+            let ns = date::ns_since_1970(text)?;
+            self.midnights += u64::from(ns < DAY_NS && ns + DAY_NS / 2 < self.last_ns && self.last_ns < DAY_NS);
+            self.last_ns = ns;
+            return Ok(ns);
         }
         number::time(text, self.time.tick(), "the time").or_else(|flaw| self.odd_time(text, flaw))
     }
@@ -203,11 +297,14 @@ impl AnyColumns {
         if let Some((number, unit)) = units::time_with_unit(text) {
             return number::time(number, unit.tick(), "the time");
         }
+        let means = commas::of(text);
         let plain = match self.commas {
             Commas::Decimal => commas::with_point(text),
-            Commas::Thousands => commas::ungrouped(text),
+            Commas::Thousands => commas::ungrouped(text).filter(|_| means != Some(Commas::Decimal)),
         };
         let Some(plain) = plain else { return Err(self.other_commas(text).unwrap_or(flaw)) };
+        self.commas_shown |= means.is_some();
+        self.open_commas += u64::from(means.is_none());
         self.decimal_commas += u64::from(self.commas == Commas::Decimal);
         number::time(&plain, self.time.tick(), "the time")
     }
@@ -272,6 +369,8 @@ struct Numbers {
     decimal: u64,
     /// Those with commas between thousands.
     grouped: u64,
+    /// Those with a b behind their digits.
+    in_b: u64,
 }
 
 impl Numbers {
@@ -302,6 +401,7 @@ impl Numbers {
         }
         // A value's own unit is stronger than that of its column.
         if let Some(bytes) = units::with_unit(text) {
+            self.in_b += u64::from(units::may_be_hexadecimal(text));
             return Ok(Some((bytes, 1)));
         }
         let point = memchr::memchr(b'.', text).unwrap_or(text.len());
@@ -324,7 +424,7 @@ impl LineParser for AnyColumns {
             return Ok(Item::Skip(SkipReason::Heading));
         }
         if line.starts_with(b"#") {
-            return Ok(Item::Skip(SkipReason::Comment));
+            return self.comment(line);
         }
         let (separator, columns) = (self.separator, &self.spec.columns);
         if let Some(keys) = &self.keys {
@@ -353,11 +453,24 @@ impl LineParser for AnyColumns {
     fn notes(&self) -> Vec<(Note, u64)> {
         let both = |numbers: &Numbers| if numbers.decimal > 0 { numbers.marked } else { 0 };
         let grouped = self.addresses.grouped + self.sizes.grouped;
+        let in_b = |numbers: &Numbers| if numbers.decimal > 0 { numbers.in_b } else { 0 };
+        let open = if self.commas_shown || grouped > 0 { 0 } else { self.open_commas };
+        let assumed = match self.commas {
+            Commas::Decimal => Note::DecimalCommasAssumed,
+            Commas::Thousands => Note::ThousandsAssumed,
+        };
         noted::some(&[
+            (assumed, open),
+            (Note::Midnight, self.midnights),
+            (Note::BytesOrHexadecimal, in_b(&self.addresses) + in_b(&self.sizes)),
             (Note::ExtraColumns, self.extra_columns),
             (Note::HexadecimalAmongDecimal, both(&self.addresses) + both(&self.sizes)),
             (Note::CommasOfTwoMeanings, if self.decimal_commas > 0 { grouped } else { 0 }),
         ])
+    }
+
+    fn take_remark(&mut self) -> Option<String> {
+        self.remark.take()
     }
 
     fn blank(&mut self) {

@@ -1,9 +1,8 @@
 //! Columns that a heading's reading passes over, though their values look like what requests have: times, further
 //! devices, and events of which a request has several.
 
-use std::collections::BTreeSet;
-
 use super::lines::lines_of;
+use super::nouns::{BETWEEN, LATER};
 use super::seen::{Seen, look, number};
 use super::settled::Settled;
 use super::{Clock, Column, ColumnSpec, date, finer, heading, keyed, units};
@@ -56,25 +55,6 @@ const ENDS: &[&str] = &[
     "c",
     "e",
 ];
-
-/// Takes another column for devices where the one that is taken leaves different ones alike, as `lun` does beside `host`.
-pub(super) fn devices_apart(settled: &mut Settled, text: &[u8]) {
-    let Settled { spec, names, .. } = &*settled;
-    let Some(taken) = spec.columns.iter().position(|column| matches!(column, Column::Device { .. })) else { return };
-    let rows = rows(settled, text);
-    let of = |at: usize| rows.iter().map(move |row| row.get(at).copied());
-    let devices: BTreeSet<_> = of(taken).collect();
-    let tells = |other: &usize| {
-        let is_other = spec.columns.get(*other) == Some(&Column::Other);
-        let pairs = || of(taken).zip(of(*other)).collect::<BTreeSet<_>>();
-        is_other && names.get(*other).is_some_and(|name| heading::is_device(name)) && pairs().len() > devices.len()
-    };
-    let Some(other) = (0..names.len()).find(tells) else { return };
-    for at in [taken, other] {
-        let column = settled.spec.columns.get_mut(at);
-        column.into_iter().for_each(|column| *column = Column::Device { names: true });
-    }
-}
 
 /// Takes the size of a block, which a column has, for the unit of addresses and sizes whose heading leaves it open.
 pub(super) fn blocks_of_size(settled: &mut Settled, text: &[u8]) {
@@ -142,9 +122,12 @@ pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
     let time = time.or(found.as_ref().map(|(at, _)| *at));
     let of_time = rows.first().zip(time).and_then(|(row, time)| row.get(time));
     let in_seconds = of_time.is_some_and(|time| !time.contains(&b'.'));
-    let parts = passed_over.iter().filter(|_| in_seconds).filter_map(Passed::parts_of_seconds);
+    let whole = all_rows(settled, text);
+    let has_parts = |column: &Passed<'_>| time.is_some_and(|time| finer::has_parts(&whole, time, column.at));
+    let parts = passed_over.iter().filter(|_| in_seconds).filter_map(|column| column.parts_of_seconds(has_parts));
+    let parts: Vec<String> = parts.collect();
     let events = passed_over.iter().filter_map(Passed::events);
-    let finer = finer_times(settled, &passed_over, &rows);
+    let finer = finer_times(settled, &passed_over, &whole).filter(|_| parts.is_empty());
     found.map(|(_, said)| said).into_iter().chain(finer).chain(parts).chain(events).collect()
 }
 
@@ -191,6 +174,15 @@ fn times(settled: &Settled, passed_over: &[Passed<'_>], rows: &[Vec<&[u8]>]) -> 
     let (column, clock) = finer.map_or((column, clock), |(finer, unit)| (finer, Some(Clock::Unit(unit))));
     let mut with_time = settled.spec.clone();
     with_time.columns.get_mut(column.at).into_iter().for_each(|slot| *slot = Column::Time(clock));
+    if heading::has_word(column.name, BETWEEN) && !column.grows() {
+        let separator = settled.spec.separator.unwrap_or(b',');
+        let (name, unit) = (excerpt(column.name), heading::time_unit_of(column.name));
+        let said = format!(
+            "no times were found: durations will be 0, though `{name}` looks like times between requests; `{}` sums them",
+            finer::summing(column.at, &name, unit, separator)
+        );
+        return Some((column.at, said));
+    }
     let unread = column.seen.unread.and_then(date::unread).map_or(String::new(), |unread| format!("; {unread}"));
     let said = format!(
         "no times were found: durations will be 0, though `{}` looks like times; --columns {with_time} reads them{unread}",
@@ -210,8 +202,15 @@ fn finer_than<'p, 'a>(
     let rows: Vec<&Vec<&[u8]>> = rows.iter().collect();
     let others: Vec<usize> = passed_over.iter().filter(|other| other.at != time).map(|other| other.at).collect();
     let separator = settled.spec.separator.unwrap_or(b',');
-    let (finer, ratio) = finer::than(&rows, time, &others, clock == Some(Clock::Date), separator)?;
     let unit = if let Some(Clock::Unit(unit)) = clock { unit } else { TimeUnit::S };
+    let is_date = clock == Some(Clock::Date);
+    let ratio = |named: TimeUnit| unit.tick().ns as f64 / named.tick().ns as f64;
+    // Times of something else than a request's begin go on with them.
+    let own = passed_over.iter().filter(|other| other.at != time && !heading::has_word(other.name, LATER));
+    let by_unit: Vec<(usize, f64)> =
+        own.filter_map(|other| Some((other.at, ratio(heading::time_unit_of(other.name)?)))).collect();
+    let (finer, ratio) = finer::than(&rows, time, &others, is_date, separator)
+        .or_else(|| finer::by_unit(&rows, time, &by_unit, is_date, separator))?;
     let finer = passed_over.iter().find(|other| other.at == finer)?;
     let own = finer.clock().and_then(|clock| if let Clock::Unit(unit) = clock { Some(unit) } else { None });
     Some((finer, own.or_else(|| finer::unit_below(unit, ratio))?))
@@ -252,12 +251,13 @@ impl Passed<'_> {
     }
 
     /// That times have a part in a column of its own.
-    fn parts_of_seconds(&self) -> Option<String> {
-        let unit = heading::part_of_second(self.name)?;
-        let in_a_second = 1e9 / unit.tick().ns as f64;
+    fn parts_of_seconds(&self, by_values: impl Fn(&Self) -> bool) -> Option<String> {
         let Seen { numbers, fractions, largest, ref different, .. } = self.seen;
-        let are_parts = numbers == self.cells.len() && fractions == 0 && different.len() > 1 && largest < in_a_second;
-        are_parts.then(|| {
+        let by_name = || {
+            let in_a_second = 1e9 / heading::part_of_second(self.name)?.tick().ns as f64;
+            Some(numbers == self.cells.len() && fractions == 0 && different.len() > 1 && largest < in_a_second)
+        };
+        (by_name() == Some(true) || by_values(self)).then(|| {
             format!(
                 "column `{}` has parts of seconds, which are passed over; one column of times with both is read, such as \
                  23.005",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::commas::{self, Commas};
 use super::{date, ops, units};
 use crate::number;
 
@@ -54,7 +55,13 @@ fn are_hexadecimal<'a>(mut cells: impl Iterator<Item = &'a [u8]> + Clone) -> boo
 pub(super) fn number(cell: &[u8], separator: u8) -> Option<f64> {
     let cell = if cell.starts_with(b"[") { date::without_brackets(cell) } else { cell };
     let text = std::str::from_utf8(cell).ok()?;
-    let text = if separator == b',' { text.to_owned() } else { text.replacen(',', ".", 1) };
+    // Within quotes there may be one, whatever separates columns.
+    let text = match commas::of(cell) {
+        _ if !cell.contains(&b',') => text.to_owned(),
+        None if separator == b',' => text.replace(',', ""),
+        Some(Commas::Thousands) => text.replace(',', ""),
+        _ => text.replacen(',', ".", 1),
+    };
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as f64),
         None => {

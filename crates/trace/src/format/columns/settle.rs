@@ -8,8 +8,8 @@ use super::lines::lines_of;
 use super::seen::number;
 use super::settled::Settled;
 use super::{
-    Clock, Column, ColumnSpec, Unit, date, finer, heading, ops, passed, separator_of, split, suggest, title, units,
-    volumes,
+    Clock, Column, ColumnSpec, Unit, date, finer, heading, ops, packed, passed, separator_of, split, suggest, title,
+    units, volumes, within,
 };
 use crate::TraceError;
 use crate::error::excerpt;
@@ -154,7 +154,7 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
     let time_guessed = columns.contains(&Column::Time(None));
     let spec = ColumnSpec { columns, separator: Some(separator), skip_lines: 0, ops: Vec::new() };
     spec.check()?;
-    let remarks = unknown.iter().map(|(column, name, word)| {
+    let remark = |(column, name, word): &(Column, String, String)| {
         let (unit, option) = match column {
             Column::Time(_) => ("seconds are", "--time-unit".to_owned()),
             Column::Address(unit) | Column::Size(unit) if unit.bytes > 1 => {
@@ -169,11 +169,24 @@ fn of_line(line: &[u8], separator: u8) -> Result<Settled, String> {
         };
         let (name, word) = (name.escape_debug(), word.escape_debug());
         format!("column `{name}`: `{word}` is no known unit, so {unit} a guess; {option} settles it{such_as}")
-    });
-    let remarks: Vec<String> = remarks.collect();
+    };
+    let is_time = |(column, ..): &&(Column, String, String)| matches!(column, Column::Time(_));
+    let remarks_of_times: Vec<String> = unknown.iter().filter(is_time).map(remark).collect();
+    let mut remarks: Vec<String> = unknown.iter().filter(|unknown| !is_time(unknown)).map(remark).collect();
+    let times = names.iter().zip(&spec.columns).filter(|(_, column)| matches!(column, Column::Time(_)));
+    remarks.extend(times.filter(|(name, _)| heading::is_hexadecimal(name)).map(|(name, _)| {
+        let name = excerpt(name);
+        format!("column `{name}` has hexadecimal times, which are taken for decimal ones; decimal ones would be right")
+    }));
     let flag = columns_flag(&spec, &names);
     let names = names.into_iter().map(<[u8]>::to_vec).collect();
-    Ok(Settled { spec, names, time_guessed, remarks, flag, keys, commas: Commas::Decimal })
+    Ok(Settled { spec, names, time_guessed, remarks, remarks_of_times, flag, keys, commas: Commas::Decimal })
+}
+
+/// The columns that a line names, also a comment, if these make a request.
+pub(super) fn named_by(line: &[u8], separator: u8) -> Option<Vec<Column>> {
+    let line = if line.starts_with(b"#") { title::of_comment(line)? } else { line };
+    of_line(line, separator).ok().map(|settled| settled.spec.columns)
 }
 
 /// The names in a heading, or in a line that names each value.
@@ -213,24 +226,27 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
                 format!("the heading names no columns that make a request ({why}); --columns would name them{fit}");
             return Err(TraceError::file(file, what));
         };
-        let op = found.spec.columns.iter().position(|column| *column == Column::Op);
-        let said = op.and_then(|at| found.names.get(at)).map_or(Vec::new(), |name| title::meanings(name));
-        let of_nvme = title::nvme_ops(&found.names).iter().map(|(word, op)| ((*word).to_owned(), *op));
         // What a person says comes first.
-        let more = said.into_iter().chain(of_nvme).map(|(word, op)| (word, Some(op)));
-        let ops = given.ops.into_iter().chain(more).collect();
+        let ops = given.ops.into_iter().chain(meanings(&found.names, &found.spec.columns)).collect();
         let spec = ColumnSpec { skip_lines: given.skip_lines, ops, ..found.spec };
         Settled { spec, ..found }
     } else {
         let separator = given.separator.unwrap_or_else(|| separator_by_count(text, &given));
         let keys = Keys::of_first(lines_of(text, given.skip_lines).take(SEPARATOR_LINES), separator);
         let keys = keys.filter(|keys| keys.names.len() == given.columns.len());
-        let spec = ColumnSpec { separator: Some(separator), ..given };
+        // A heading tells what operations mean also where its columns are named otherwise.
+        let lines = candidates(text, Some(separator)).map(|(line, by)| names_of(line, by, None));
+        let mut names = lines.map(|names| names.into_iter().map(<[u8]>::to_vec).collect::<Vec<_>>());
+        let names = names.find(|names| names.len() == given.columns.len()).filter(|_| keys.is_none());
+        let more = names.map_or(Vec::new(), |names| meanings(&names, &given.columns));
+        let ops = given.ops.iter().cloned().chain(more).collect();
+        let spec = ColumnSpec { separator: Some(separator), ops, ..given };
         Settled {
             spec,
             names: Vec::new(),
             time_guessed: false,
             remarks: Vec::new(),
+            remarks_of_times: Vec::new(),
             flag: None,
             keys,
             commas: Commas::Decimal,
@@ -239,14 +255,18 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
     settled.days_apart(text);
     if headed {
         volumes::by_names(&mut settled, text);
-        passed::devices_apart(&mut settled, text);
+        within::together(&mut settled, text);
         passed::blocks_of_size(&mut settled, text);
     }
     settled.take(&Sample::of(text, &settled), headed);
     let passed_over = passed::remarks(&settled, text);
     settled.remarks.extend(passed_over);
-    let volumes = if headed { volumes::remarks(&settled, text) } else { Vec::new() };
-    settled.remarks.extend(volumes);
+    settled.remarks_of_times.extend(packed::remark(&settled, text));
+    if headed {
+        let devices = [volumes::remarks(&settled, text), within::remarks(&settled, text)].concat();
+        settled.remarks.extend(devices);
+        within::mark(&mut settled);
+    }
     let sample = Sample::of(text, &settled);
     match sample.words.first() {
         Some((line, _)) => {
@@ -255,6 +275,14 @@ pub(crate) fn of(named: Option<&ColumnSpec>, text: &[u8], file: &Arc<str>) -> Re
         }
         None => Ok(settled),
     }
+}
+
+/// What the names of a heading say of words for operations.
+fn meanings(names: &[Vec<u8>], columns: &[Column]) -> Vec<(String, Option<Op>)> {
+    let op = columns.iter().position(|column| *column == Column::Op).and_then(|at| names.get(at));
+    let said = op.map_or(Vec::new(), |name| title::meanings(name));
+    let of_nvme = title::nvme_ops(names).iter().map(|(word, op)| ((*word).to_owned(), *op));
+    said.into_iter().chain(of_nvme).map(|(word, op)| (word, Some(op))).collect()
 }
 
 impl Settled {
@@ -279,9 +307,9 @@ impl Settled {
 
     fn take(&mut self, sample: &Sample, headed: bool) {
         let is_day = sample.first_day.is_some_and(date::is_day) && sample.first_time.is_some_and(date::is_clock);
-        // What separates columns is no decimal comma.
+        // What separates columns is a decimal comma where one within quotes can be nothing else.
         let by_commas = self.spec.separator == Some(b',');
-        if by_commas || (sample.grouped && !sample.decimal_commas) {
+        if !sample.decimal_commas && (by_commas || sample.grouped) {
             self.commas = Commas::Thousands;
         }
         for column in &mut self.spec.columns {
@@ -306,8 +334,8 @@ impl Settled {
                     *column = Column::Other;
                 }
                 Column::Device { names } => *names |= sample.device_names,
-                Column::Address(unit) if headed && sample.addresses_with_units => *unit = Unit::of(1),
-                Column::Size(unit) if headed && sample.sizes_with_units => *unit = unit.in_bytes(1),
+                Column::Address(unit) if headed && sample.addresses.have_units() => *unit = Unit::of(1),
+                Column::Size(unit) if headed && sample.sizes.have_units() => *unit = unit.in_bytes(1),
                 _ => {}
             }
         }
@@ -337,15 +365,40 @@ struct Sample<'a> {
     first_day: Option<&'a [u8]>,
     /// A device is no number.
     device_names: bool,
-    /// Values say themselves what their units are, so that those without one are bytes.
-    addresses_with_units: bool,
-    sizes_with_units: bool,
+    addresses: OwnUnits,
+    sizes: OwnUnits,
     /// Commas in times are decimal ones.
     decimal_commas: bool,
     /// Commas in some numbers group thousands.
     grouped: bool,
     /// Words for operations that have no meaning, with the lines where they are first.
     words: Vec<(u64, &'a [u8])>,
+}
+
+/// Whether values say themselves what their units are, so that those without one are bytes.
+#[derive(Default)]
+struct OwnUnits {
+    sure: bool,
+    /// Digits with a b behind.
+    in_b: bool,
+    /// Digits alone, but for zero.
+    plain: bool,
+}
+
+impl OwnUnits {
+    fn see(&mut self, cell: &[u8]) {
+        if units::may_be_hexadecimal(cell) {
+            self.in_b = true;
+        } else {
+            self.sure |= units::with_unit(cell).is_some();
+            self.plain |= cell.iter().any(|byte| *byte != b'0');
+        }
+    }
+
+    /// Some values being without one, a b may be a hexadecimal digit.
+    fn have_units(&self) -> bool {
+        self.sure || (self.in_b && !self.plain)
+    }
 }
 
 impl<'a> Sample<'a> {
@@ -383,11 +436,11 @@ impl<'a> Sample<'a> {
                         sample.device_names |= cell.is_empty() || !cell.iter().all(u8::is_ascii_digit);
                     }
                     Column::Address(_) => {
-                        sample.addresses_with_units |= units::with_unit(cell).is_some();
+                        sample.addresses.see(cell);
                         sample.grouped |= commas::ungrouped(cell).is_some();
                     }
                     Column::Size(_) => {
-                        sample.sizes_with_units |= units::with_unit(cell).is_some();
+                        sample.sizes.see(cell);
                         sample.grouped |= commas::ungrouped(cell).is_some();
                     }
                     // The t of true is no trim.

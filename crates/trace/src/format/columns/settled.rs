@@ -20,6 +20,8 @@ pub(crate) struct Settled {
     pub(crate) time_guessed: bool,
     /// What of the heading was not understood, for a person.
     pub(crate) remarks: Vec<String>,
+    /// The same of times, which a unit that is named beside the columns settles.
+    pub(crate) remarks_of_times: Vec<String>,
     /// What the column of operations says yes to, where its name is that of a flag.
     pub(super) flag: Option<Op>,
     /// Lines name each value.

@@ -35,6 +35,21 @@ pub(super) fn unit_bytes(text: &str) -> Option<u64> {
     UNITS_BYTES.contains(&bytes).then_some(bytes)
 }
 
+/// Bytes of a unit in a heading, where numbers are also widths of values and versions: what sectors and blocks have.
+pub(super) fn unit_bytes_of_name(word: &str) -> Option<u64> {
+    let has_number = word.starts_with(|c: char| c.is_ascii_digit());
+    let of_sectors =
+        |bytes: &u64| (bytes.is_power_of_two() && *bytes >= 512) || matches!(bytes, 520 | 528 | 4104 | 4160 | 4224);
+    unit_bytes(word).filter(|bytes| !has_number || of_sectors(bytes))
+}
+
+/// Whether a word says how wide values are, as the 48 of `LBA48`, `u64` and `32bit` do.
+pub(super) fn is_width(word: &str) -> bool {
+    let word = word.strip_prefix("uint").or(word.strip_prefix("int")).or(word.strip_prefix('u')).unwrap_or(word);
+    let bits = ["bits", "bit", "b"].iter().find_map(|unit| word.strip_suffix(unit)).unwrap_or(word);
+    matches!(bits, "16" | "28" | "32" | "48" | "64" | "128")
+}
+
 /// Bytes of a value that has its unit with it, as `4K`, `1.5 MiB` and `4096B` have; none where that is no whole number.
 pub(super) fn with_unit(value: &[u8]) -> Option<u64> {
     let value = std::str::from_utf8(value).ok()?;
@@ -49,16 +64,25 @@ pub(super) fn with_unit(value: &[u8]) -> Option<u64> {
     exact.then_some(bytes as u64)
 }
 
+/// Whether a value is one in bytes, or a hexadecimal number that ends in b: `10b`.
+pub(super) fn may_be_hexadecimal(value: &[u8]) -> bool {
+    let [digits @ .., b'b' | b'B'] = value else { return false };
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
 /// A unit of times by its name, in lower case.
 pub(super) fn time_unit(word: &str) -> Option<TimeUnit> {
     Some(match word {
         "s" | "sec" | "secs" | "second" | "seconds" => TimeUnit::S,
-        "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => TimeUnit::Ms,
-        "us" | "usec" | "usecs" | "micros" | "microsecond" | "microseconds" | "\u{b5}s" | "\u{3bc}s" | "\u{fffd}s" => {
-            TimeUnit::Us
+        "ms" | "msec" | "msecs" | "milli" | "millis" | "millisec" | "millisecs" | "millisecond" | "milliseconds" => {
+            TimeUnit::Ms
         }
+        "us" | "usec" | "usecs" | "micro" | "micros" | "microsec" | "microsecs" | "microsecond" | "microseconds"
+        | "\u{b5}s" | "\u{3bc}s" | "\u{fffd}s" => TimeUnit::Us,
         "100ns" | "filetime" => TimeUnit::HundredNs,
-        "ns" | "nsec" | "nsecs" | "nanos" | "nanosecond" | "nanoseconds" => TimeUnit::Ns,
+        "ns" | "nsec" | "nsecs" | "nano" | "nanos" | "nanosec" | "nanosecs" | "nanosecond" | "nanoseconds" => {
+            TimeUnit::Ns
+        }
         "ps" | "psec" | "psecs" | "picosecond" | "picoseconds" => TimeUnit::Ps,
         _ => return None,
     })
@@ -94,6 +118,25 @@ pub(crate) fn since_1970(time: u64) -> Option<TimeUnit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_in_names_are_units_where_sectors_have_so_many_bytes() {
+        for (word, bytes, width) in [
+            ("512", Some(512), false),
+            ("520", Some(520), false),
+            ("4k", Some(4096), false),
+            ("512b", Some(512), false),
+            ("kib", Some(1024), false),
+            ("48", None, true),
+            ("64b", None, true),
+            ("u64", None, true),
+            ("uint32", None, true),
+            ("100", None, false),
+            ("1", None, false),
+        ] {
+            assert_eq!((unit_bytes_of_name(word), is_width(word)), (bytes, width), "{word}");
+        }
+    }
 
     #[test]
     fn values_have_their_units_with_them() {

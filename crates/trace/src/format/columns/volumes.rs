@@ -4,13 +4,16 @@
 use std::collections::BTreeSet;
 
 use super::passed::{all_rows, cells_of};
-use super::seen::{Seen, look};
+use super::seen::look;
 use super::settled::Settled;
-use super::{Column, ColumnSpec, heading};
+use super::{Column, ColumnSpec, date, heading};
 use crate::error::excerpt;
 
 /// So many devices may be in the beginning of a file.
-const DEVICES_MAX: usize = 256;
+const DEVICES_MAX: usize = 1024;
+
+/// More of them come three times each on average, as names of something else rarely do.
+const DEVICES_FEW: usize = 256;
 
 /// So many are shown.
 const SHOWN: usize = 3;
@@ -41,6 +44,11 @@ const NO_DEVICES: &[&str] = &[
     "hwq",
     "sq",
     "cq",
+    "sqid",
+    "cqid",
+    "cid",
+    "qpair",
+    "hctx",
     "tag",
     "seq",
     "idx",
@@ -218,22 +226,27 @@ pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
     let separator = spec.separator.unwrap_or(b',');
     let is_passed_over = |at: &usize| {
         is_open(settled, *at)
-            && look_like_devices(&look(cells_of(&rows, *at), separator), rows.len())
+            && look_like_devices(&cells_of(&rows, *at).collect::<Vec<_>>(), separator, rows.len())
             && apart(&[*at]) > devices
     };
     let found = (0..names.len()).filter(is_passed_over);
-    found.map(|at| remark(spec, names.get(at).map_or(&[], Vec::as_slice), at, &rows)).collect()
+    let apart = if taken.is_empty() {
+        ", all of which are taken for one"
+    } else {
+        ", which that of devices does not tell apart"
+    };
+    found.map(|at| remark(apart, spec, names.get(at).map_or(&[], Vec::as_slice), at, &rows)).collect()
 }
 
-fn remark(spec: &ColumnSpec, name: &[u8], at: usize, rows: &[Vec<&[u8]>]) -> String {
+fn remark(apart: &str, spec: &ColumnSpec, name: &[u8], at: usize, rows: &[Vec<&[u8]>]) -> String {
     let mut with_device = spec.clone();
     with_device.columns.get_mut(at).into_iter().for_each(|column| *column = Column::Device { names: true });
     let different: BTreeSet<&[u8]> = cells_of(rows, at).collect();
     let shown: Vec<String> = different.iter().take(SHOWN).map(|value| format!("`{}`", excerpt(value))).collect();
     let more = if different.len() > SHOWN { ", …" } else { "" };
     format!(
-        "column `{}` looks like devices ({}{more}), all of which are taken for one: --columns {with_device} tells them \
-         apart, and `-` there passes them over",
+        "column `{}` looks like devices ({}{more}){apart}: --columns {with_device} tells them apart, and `-` there \
+         passes them over",
         excerpt(name),
         shown.join(", ")
     )
@@ -246,17 +259,28 @@ fn is_open(settled: &Settled, at: usize) -> bool {
 }
 
 /// Whether there are a few values, names or whole numbers, which come again.
-fn look_like_devices(seen: &Seen<'_>, rows: usize) -> bool {
-    let few = |different: usize| (2..=DEVICES_MAX).contains(&different) && different * 3 <= rows * 2;
-    let is_other =
-        seen.dates > 0 || seen.clocks > 0 || seen.unread.is_some() || seen.fractions > 0 || seen.with_units > 0;
+fn look_like_devices(cells: &[&[u8]], separator: u8, rows: usize) -> bool {
+    let seen = look(cells.iter().copied(), separator);
+    let different = cells.iter().collect::<BTreeSet<_>>().len();
+    let most = if different > DEVICES_FEW { rows / 3 } else { rows * 2 / 3 };
+    let is_other = seen.dates > 0 || seen.clocks > 0 || seen.fractions > 0 || seen.with_units > 0;
+    // A date has a day and a year, or a time of day.
+    let is_dated = |cell: &&[u8]| date::unread(cell).is_some() && (cell.contains(&b':') || numbers_in(cell) > 1);
     // What goes up step by step counts something.
     let is_counter = seen.numbers == rows && seen.ascending && seen.different.len() > 2;
+    // Numbers of 64 bits that a mark or digits show as hexadecimal are places in memory.
+    let is_place = seen.largest > f64::from(u32::MAX)
+        && (seen.hexadecimal || cells.iter().any(|cell| cell.starts_with(b"0x") || cell.starts_with(b"0X")));
+    // One name or another is that of an operation as well.
     let is_ops = seen.ops * 2 > rows && seen.numbers == 0;
-    !(is_other || is_counter || is_ops)
-        && few(seen.names.len() + seen.different.len())
-        && seen.named + seen.numbers == rows
-        && seen.largest <= f64::from(u32::MAX)
+    cells.len() == rows
+        && !(is_other || is_counter || is_ops || is_place || cells.iter().any(is_dated))
+        && (2..=DEVICES_MAX.min(most)).contains(&different)
+}
+
+/// How many numbers a text has in it.
+fn numbers_in(text: &[u8]) -> usize {
+    text.split(|byte| !byte.is_ascii_digit()).filter(|digits| !digits.is_empty()).count()
 }
 
 /// Whether a value is the name of a drive: `sda1`, `/dev/nvme0n1`, `C:`, `8:16`.
