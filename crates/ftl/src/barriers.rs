@@ -230,6 +230,9 @@ barriers! {
     NewestLogPageFound,
     /// A block log that is given up is marked bad from its oldest block on.
     OldestLogBlockFirst,
+    /// A block log is written anew if a first page shows something else than its slice says and the block was not opened
+    /// since.
+    OutdatedLogWrittenAnew,
 
     // What a mapping log stands on.
     /// A page of a victim is stale where an entry in a run names another page of its logical page.

@@ -11,8 +11,12 @@
 //! them.
 
 use crate::room;
+#[cfg(phelsuma_mutants)]
+use phelsuma_drive::lab::SoakConfig;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, Sweep, Workload};
 use phelsuma_drive::{Arrival, Drive, Input, RunConfig, RunResult};
+#[cfg(phelsuma_mutants)]
+use phelsuma_ftl::Barrier;
 use phelsuma_ftl::{Composition, Config, Preset};
 use phelsuma_nand::sim::SimConfig;
 use phelsuma_nand::{Geometry, SimNand, Timing};
@@ -163,6 +167,44 @@ fn geckoftl_that_sorts_pages_by_age_survives_cuts_of_its_recoveries() {
 #[test]
 fn geckoftl_that_sorts_pages_by_age_survives_cuts_on_several_dies() {
     sweep_all("dies", SORTED, (1, 40), (200, 300), 1, (2, 2));
+}
+
+/// A drive of four pages a block with a block log: 38 logical pages.
+fn with_block_log(cache: &str, seed: u64) -> (Geometry, Config) {
+    let mut composition = composition("geckoftl", &[]);
+    composition.set_all(&[("power.block-log", "on"), ("mapping.cache", cache)]).unwrap();
+    (Geometry::new(512, 4, 64, 1, 1).unwrap(), Config::new("geckoftl", composition, 38, seed))
+}
+
+/// Closes and mounts, one after the other: a chain of the block log that begins later than the pages that a recovery looks
+/// at, and first pages that failed their program.
+#[test]
+fn geckoftl_with_a_block_log_survives_cuts_between_mounts() {
+    let cut = |points, faults, again| {
+        let (geometry, ftl) = with_block_log("32", 4);
+        let timing = Timing::preset("gecko").unwrap();
+        let (workload, writes, depth, seed, threads) = (Workload::Closes, 300, 1, 4, 2);
+        let config = LabConfig { geometry, timing, ftl, workload, writes, points, faults, depth, seed, threads };
+        let report = Sweep::new(&config).cutting_recoveries_again(again).run().unwrap();
+        assert!(!report.failed() && report.cuts > 0, "{report:#?}");
+    };
+    let points = |few| if thorough() { Points::Some(400) } else { few };
+    cut(points(Points::Replay("1605.unstable".parse().unwrap())), Fault::all(), 3);
+    cut(points(Points::Some(30)), Fault::all().into_iter().chain(Fault::defects()).collect(), 0);
+}
+
+/// A life in which a first page reads well once: its slice of the block log says something else than a mount has seen.
+#[cfg(phelsuma_mutants)]
+#[test]
+fn a_first_page_that_reads_well_once_leaves_no_block_log_that_goes_by_it() {
+    let found = |forgets| {
+        let (geometry, mut ftl) = with_block_log("38", 1);
+        ftl.forgets = forgets;
+        let timing = Timing::preset("gecko").unwrap();
+        SoakConfig { geometry, timing, ftl, seed: 3, decay: 0, bad: 0, threads: 1 }.relive(48).unwrap()
+    };
+    assert!(found(None).is_none());
+    assert!(found(Some(Barrier::OutdatedLogWrittenAnew)).is_some());
 }
 
 /// Of a drive of the laboratory it takes a short epoch and many writes until MiDAS has groups, which a cut makes it

@@ -241,9 +241,9 @@ impl Blocks {
         self.failures.failing().iter().copied().find(|b| self.use_of(*b) == BlockUse::Closed)
     }
 
-    /// Blocks in which a program failed, and that are not empty yet.
-    pub(crate) fn failing_blocks(&self) -> &[Block] {
-        self.failures.failing()
+    /// Whether a program failed in a block that is not marked bad yet.
+    pub(crate) fn has_failed(&self, block: Block) -> bool {
+        self.failures.not_bad_yet().any(|failed| failed == block)
     }
 
     /// Whether metadata blocks are candidates for collection like others.

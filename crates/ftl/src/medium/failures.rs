@@ -51,6 +51,11 @@ impl Failures {
         &self.failing
     }
 
+    /// Those, and the ones that are empty by now: none is marked bad yet.
+    pub(crate) fn not_bad_yet(&self) -> impl Iterator<Item = Block> + '_ {
+        self.failing.iter().chain(self.retiring.iter().map(|(block, _)| block)).copied()
+    }
+
     /// A block is empty. If a program failed in it, it is marked bad when everything programmed by now is on flash, at
     /// `horizon`. Whether it is.
     pub(crate) fn emptied(&mut self, block: Block, horizon: Time) -> bool {

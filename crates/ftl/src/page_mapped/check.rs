@@ -323,7 +323,7 @@ impl PageMapped {
                 SpareRead::Erased => Holds::Nothing,
                 SpareRead::Unreadable => continue,
             };
-            if shown != logged && !self.blocks.failing_blocks().contains(&block) {
+            if shown != logged && !self.blocks.has_failed(block) {
                 findings.push(format!("the block log has {block} as {logged:?}, and flash as {shown:?}").into());
             }
         }

@@ -105,10 +105,11 @@ impl Blocks {
         }
     }
 
-    /// The blocks that the next page reserves, ascending: this one, and those that will be taken next.
+    /// The blocks that the next page reserves, ascending: this one, and those that will be taken next. And those in which
+    /// a program failed: what is left of a first page is shown by flash alone.
     fn blocks_to_reserve(&self, block: Option<Block>) -> Vec<Block> {
         let most = reserved_max(&self.geometry) as usize;
-        let mut reserved: Vec<Block> = block.into_iter().collect();
+        let mut reserved: Vec<Block> = block.into_iter().chain(self.failures.not_bad_yet()).take(most).collect();
         let queues = || (0..self.geometry.dies()).map(|die| self.pool.first_on(die));
         let longest = queues().map(|queue| queue.len()).max().unwrap_or(0);
         let in_turn = (0..longest).flat_map(|n| queues().filter_map(move |queue| queue.get(n).copied()));

@@ -16,8 +16,40 @@ const TELLING_UNITS: f64 = 3.0;
 /// So many neighbouring records of one second show that a column has its parts.
 const TELLING_PAIRS: usize = 6;
 
+/// The times of a column beside the numbers of another one. Dates are in seconds.
+struct Beside(Vec<(f64, f64)>);
+
+impl Beside {
+    fn of(rows: &[&Vec<&[u8]>], time: usize, other: usize, is_date: bool, separator: u8) -> Self {
+        let coarse = |cell: &[u8]| if is_date { seconds_of(cell) } else { number(cell, separator) };
+        let pair = |row: &&Vec<&[u8]>| Some((coarse(row.get(time)?)?, number(row.get(other)?, separator)?));
+        Self(rows.iter().filter_map(pair).collect())
+    }
+
+    fn ends(&self) -> Option<((f64, f64), (f64, f64))> {
+        Some((*self.0.first()?, *self.0.last()?))
+    }
+
+    /// Whether no number is below the one before.
+    fn ascends(&self, of: fn(&(f64, f64)) -> f64) -> bool {
+        self.0.iter().zip(self.0.iter().skip(1)).all(|(one, next)| of(one) <= of(next))
+    }
+
+    fn different(&self, of: fn(&(f64, f64)) -> f64) -> usize {
+        self.0.iter().map(|pair| of(pair).to_bits()).collect::<BTreeSet<_>>().len()
+    }
+}
+
+fn coarse(pair: &(f64, f64)) -> f64 {
+    pair.0
+}
+
+fn fine(pair: &(f64, f64)) -> f64 {
+    pair.1
+}
+
 /// The one of `others` with the most digits that has the times of this column, and how many of its units are one of this
-/// column's. Dates are in seconds.
+/// column's.
 pub(super) fn than(
     rows: &[&Vec<&[u8]>],
     time: usize,
@@ -25,25 +57,20 @@ pub(super) fn than(
     is_date: bool,
     separator: u8,
 ) -> Option<(usize, f64)> {
-    let coarse = |row: &[&[u8]]| {
-        let cell = row.get(time)?;
-        if is_date { seconds_of(cell) } else { number(cell, separator) }
-    };
     let fits = |other: usize| {
-        let pairs = || rows.iter().filter_map(|row| Some((coarse(row)?, number(row.get(other)?, separator)?)));
-        let different = |values: &mut dyn Iterator<Item = f64>| values.map(f64::to_bits).collect::<BTreeSet<_>>().len();
-        let finer = different(&mut pairs().map(|(_, fine)| fine));
-        let more = finer > different(&mut pairs().map(|(coarse, _)| coarse));
-        let ascending = pairs().zip(pairs().skip(1)).all(|((_, one), (_, next))| one <= next);
-        let (first, last) = (pairs().next()?, pairs().next_back()?);
+        let both = Beside::of(rows, time, other, is_date, separator);
+        let finer = both.different(fine);
+        let more = finer > both.different(coarse);
+        let (first, last) = both.ends()?;
         let tells = last.0 - first.0 >= TELLING_UNITS;
         let goes_on = |ratio: f64, begin: (f64, f64)| {
-            pairs().all(|(coarse, fine)| ((fine - begin.1) - (coarse - begin.0) * ratio).abs() <= ratio * 1.001)
+            let distance = |pair: &(f64, f64)| ((pair.1 - begin.1) - (pair.0 - begin.0) * ratio).abs();
+            both.0.iter().all(|pair| distance(pair) <= ratio * 1.001)
         };
         // Both may count from 1970.
         let same = |ratio: f64| units::since_1970(first.0 as u64).is_some() && goes_on(ratio, (0.0, 0.0));
         let ratio = RATIOS.into_iter().find(|&ratio| same(ratio) || (tells && goes_on(ratio, first)))?;
-        (more && ascending).then_some((other, ratio, finer))
+        (more && both.ascends(fine)).then_some((other, ratio, finer))
     };
     let best = others.iter().filter_map(|&other| fits(other)).max_by_key(|(_, _, different)| *different);
     best.map(|(other, ratio, _)| (other, ratio))
@@ -60,21 +87,15 @@ pub(super) fn by_unit(
     is_date: bool,
     separator: u8,
 ) -> Option<(usize, f64)> {
-    let coarse = |row: &[&[u8]]| {
-        let cell = row.get(time)?;
-        if is_date { seconds_of(cell) } else { number(cell, separator) }
-    };
     let fits = |&(other, ratio): &(usize, f64)| {
-        let pairs = || rows.iter().filter_map(|row| Some((coarse(row)?, number(row.get(other)?, separator)?)));
-        let different = |values: &mut dyn Iterator<Item = f64>| values.map(f64::to_bits).collect::<BTreeSet<_>>().len();
-        let (fine, few) = (different(&mut pairs().map(|pair| pair.1)), different(&mut pairs().map(|pair| pair.0)));
-        let neighbours = || pairs().zip(pairs().skip(1));
-        let ascending = neighbours().all(|(one, next)| one.0 <= next.0 && one.1 <= next.1);
-        let Some(((first, begin), (last, end))) = pairs().next().zip(pairs().next_back()) else { return false };
-        let alike = (end - begin - (last - first) * ratio).abs() <= ratio;
+        let both = Beside::of(rows, time, other, is_date, separator);
+        let Some((first, last)) = both.ends() else { return false };
+        let alike = (last.1 - first.1 - (last.0 - first.0) * ratio).abs() <= ratio;
         // The other column goes on where this one has to.
-        let goes_on = last > first;
-        ascending && alike && goes_on && fine >= TELLING_TIMES && fine >= few * 4
+        let goes_on = last.0 > first.0;
+        let times = both.different(fine);
+        let many = times >= TELLING_TIMES && times >= both.different(coarse) * 4;
+        both.ascends(coarse) && both.ascends(fine) && alike && goes_on && many
     };
     others.iter().copied().filter(|(_, ratio)| *ratio > 1.0).find(fits)
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::passed::{all_rows, cells_of};
 use super::seen::look;
 use super::settled::Settled;
-use super::{Column, ColumnSpec, date, heading};
+use super::{Column, ColumnSpec, date, heading, within};
 use crate::error::excerpt;
 
 /// So many devices may be in the beginning of a file.
@@ -216,18 +216,13 @@ pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
     if taken.len() > 1 || taken.iter().any(|at| names.get(*at).is_some_and(|name| heading::is_sure_device(name))) {
         return Vec::new();
     }
-    let apart = |more: &[usize]| {
-        let key = |row: &Vec<&[u8]>| -> Vec<Vec<u8>> {
-            taken.iter().chain(more).map(|at| row.get(*at).map_or(Vec::new(), |cell| cell.to_vec())).collect()
-        };
-        rows.iter().map(key).collect::<BTreeSet<_>>().len()
-    };
-    let devices = apart(&[]);
+    let with = |at: usize| taken.iter().copied().chain([at]).collect::<Vec<_>>();
+    let devices = within::apart(&rows, &taken);
     let separator = spec.separator.unwrap_or(b',');
     let is_passed_over = |at: &usize| {
         is_open(settled, *at)
             && look_like_devices(&cells_of(&rows, *at).collect::<Vec<_>>(), separator, rows.len())
-            && apart(&[*at]) > devices
+            && within::apart(&rows, &with(*at)) > devices
     };
     let found = (0..names.len()).filter(is_passed_over);
     let apart = if taken.is_empty() {
@@ -239,8 +234,7 @@ pub(super) fn remarks(settled: &Settled, text: &[u8]) -> Vec<String> {
 }
 
 fn remark(apart: &str, spec: &ColumnSpec, name: &[u8], at: usize, rows: &[Vec<&[u8]>]) -> String {
-    let mut with_device = spec.clone();
-    with_device.columns.get_mut(at).into_iter().for_each(|column| *column = Column::Device { names: true });
+    let with_device = within::with_devices(spec, &[at]);
     let different: BTreeSet<&[u8]> = cells_of(rows, at).collect();
     let shown: Vec<String> = different.iter().take(SHOWN).map(|value| format!("`{}`", excerpt(value))).collect();
     let more = if different.len() > SHOWN { ", …" } else { "" };

@@ -80,15 +80,16 @@ fn names_devices(settled: &Settled, at: usize) -> bool {
 }
 
 /// How many devices these columns tell apart.
-fn apart(rows: &[Vec<&[u8]>], columns: &[usize]) -> usize {
-    let key = |row: &Vec<&[u8]>| -> Vec<Vec<u8>> {
-        columns.iter().map(|at| row.get(*at).map_or(Vec::new(), |cell| cell.to_vec())).collect()
-    };
-    rows.iter().map(key).collect::<BTreeSet<_>>().len()
+pub(super) fn apart(rows: &[Vec<&[u8]>], columns: &[usize]) -> usize {
+    fn cell<'a>(row: &Vec<&'a [u8]>, at: usize) -> Option<&'a [u8]> {
+        row.get(at).copied()
+    }
+    let of = |row| columns.iter().map(|at| cell(row, *at)).collect::<Vec<_>>();
+    rows.iter().map(of).collect::<BTreeSet<_>>().len()
 }
 
 /// The same columns, with these as those of devices.
-fn with_devices(spec: &ColumnSpec, devices: &[usize]) -> ColumnSpec {
+pub(super) fn with_devices(spec: &ColumnSpec, devices: &[usize]) -> ColumnSpec {
     let mut spec = spec.clone();
     for at in devices {
         spec.columns.get_mut(*at).into_iter().for_each(|column| *column = Column::Device { names: true });

@@ -114,6 +114,11 @@ impl BlocksInformation {
         self.known_since = seq;
     }
 
+    /// Whether it is known of all user blocks begun since then when that was.
+    pub(crate) fn knows_since(&self, seq: u64) -> bool {
+        seq >= self.known_since
+    }
+
     /// The blocks of metadata, by the table.
     pub(crate) fn metadata_blocks(&self) -> Vec<Block> {
         self.holds.with(Holds::Translation).chain(self.holds.with(Holds::Validity)).collect()
@@ -142,7 +147,7 @@ impl BlocksInformation {
     /// The user blocks whose first page was written at `seq` or later, the oldest first.
     pub(crate) fn user_since<F, N: Nand>(&mut self, drive: &mut Session<'_, F, N>, seq: u64) -> Vec<BlockInformation> {
         let mut since: Vec<BlockInformation> = Vec::new();
-        if self.left_out >= seq && self.left_out > 0 || seq < self.known_since {
+        if self.left_out >= seq && self.left_out > 0 || !self.knows_since(seq) {
             for block in (0..drive.nand.geometry().blocks()).map(Block) {
                 if self.holds_user_pages(block)
                     && let Some((_, spare)) = self.first_spare(drive, block)

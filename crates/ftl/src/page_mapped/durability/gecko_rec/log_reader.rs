@@ -10,7 +10,12 @@
 //! blocks.
 //!
 //! A block that no page reserves which was read was begun before the oldest of these. So the pages back to a moment show
-//! all blocks begun since. The recovery reads further back for the moment from which on it scans.
+//! all blocks begun since. The recovery reads further back for the moment from which on it scans. A chain that begins
+//! later does not show them. Then all user blocks are looked at.
+//!
+//! A first page that a cut has torn may read well once and never again. So a look may show something else than the slice
+//! says, though no page from the slice on reserves the block. This mount goes by the look. The next one might go by the
+//! slice, so the log is written anew.
 
 use super::gathered::{GeckoDrive, GeckoGathered};
 use crate::FtlError;
@@ -37,6 +42,8 @@ pub(super) struct LogReader {
     in_doubt: bool,
     /// By block: whether it was looked at.
     looked_at: Vec<u64>,
+    /// A slice says something else than the look at a block that was not opened since.
+    is_outdated: bool,
 }
 
 /// The first pages of a block of the region.
@@ -79,6 +86,7 @@ impl LogReader {
             newest_block,
             in_doubt,
             looked_at: alloc::vec![0; geometry.blocks().div_ceil(64) as usize],
+            is_outdated: false,
         };
         let mut ring: Vec<Block> = region.behind_in_ring(newest_block).collect();
         ring.retain(|block| !drive.nand.is_bad(*block));
@@ -156,11 +164,15 @@ impl LogReader {
         self.looked_at[block.index() / 64] >> (block.0 % 64) & 1 == 1
     }
 
-    fn look_at<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, g: &mut GeckoGathered, block: Block) {
-        if !self.is_looked_at(block) && drive.is_usable(block) {
-            self.looked_at[block.index() / 64] |= 1 << (block.0 % 64);
-            g.bid.look_again(drive, block);
+    /// Looks at a block, if that was not done. Whether it shows something else than the table has.
+    fn look_at<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, g: &mut GeckoGathered, block: Block) -> bool {
+        if self.is_looked_at(block) || !drive.is_usable(block) {
+            return false;
         }
+        self.looked_at[block.index() / 64] |= 1 << (block.0 % 64);
+        let had = g.bid.table().of(block);
+        g.bid.look_again(drive, block);
+        g.bid.table().of(block) != had
     }
 
     /// Reads the whole table. Whether it is all there.
@@ -168,6 +180,8 @@ impl LogReader {
         let blocks = drive.geometry().blocks();
         let mut holds = HoldsOfBlocks::new(blocks);
         let (mut covered, mut reserved, mut since) = (0, Vec::new(), 0);
+        // Blocks that may have been opened since their slice.
+        let mut opened: Vec<Block> = Vec::new();
         while covered < blocks {
             let Some((found, page)) = self.older(drive, g) else { return false };
             if self.newest.is_none() {
@@ -179,18 +193,24 @@ impl LogReader {
             }
             covered += own;
             reserved.extend(page.reserved);
+            opened.extend(reserved.iter().filter(|block| (page.to - own..page.to).contains(&block.0)));
             since = found.spare.seq;
         }
         (0..blocks)
             .map(Block)
             .filter(|block| !drive.is_usable(*block))
             .for_each(|block| holds.set(block, Holds::Nothing));
-        g.scratch += reserved.capacity() * size_of::<Block>() + self.looked_at.capacity() * 8;
+        opened.sort_unstable();
+        let lists = reserved.capacity() + opened.capacity();
+        g.scratch += lists * size_of::<Block>() + self.looked_at.capacity() * 8;
         g.bid.take_table(holds);
         // Of blocks of metadata all spare areas are read anyway.
         reserved.extend(g.bid.metadata_blocks());
         reserved.sort_unstable();
-        reserved.into_iter().for_each(|block| self.look_at(drive, g, block));
+        for block in reserved {
+            let differs = self.look_at(drive, g, block) && opened.binary_search(&block).is_err();
+            self.is_outdated |= differs;
+        }
         g.bid.are_known_since(since);
         true
     }
@@ -239,17 +259,26 @@ impl GeckoGathered {
             let Some((found, page)) = log.older(drive, self) else { break };
             for block in page.reserved {
                 if self.bid.holds_user_pages(block) {
-                    log.look_at(drive, self, block);
+                    log.is_outdated |= log.look_at(drive, self, block);
                 }
             }
             self.bid.are_known_since(found.spare.seq);
+        }
+        if !self.bid.knows_since(seq) {
+            for block in (0..drive.geometry().blocks()).map(Block) {
+                if self.bid.holds_user_pages(block) {
+                    log.is_outdated |= log.look_at(drive, self, block);
+                }
+            }
+            self.bid.are_known_since(0);
         }
         self.log = Some(log);
     }
 
     /// The drive goes on with the log, or writes it anew.
     pub(super) fn go_on_with_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>) -> Result<(), FtlError> {
-        let Some(log) = self.log.take() else { return Ok(()) };
+        let Some(mut log) = self.log.take() else { return Ok(()) };
+        log.in_doubt |= log.is_outdated && drive.keeps(Barrier::OutdatedLogWrittenAnew);
         if log.in_doubt {
             drive.begin("block log written anew");
         }
