@@ -25,7 +25,7 @@ use phelsuma_trace::Source;
 type Settings = &'static [(&'static str, &'static str)];
 
 /// Settings of `geckoftl`, each with the treatment of a page whose old copy is not in its mapping.
-const COMPOSITIONS: [Settings; 9] = [
+const COMPOSITIONS: [Settings; 11] = [
     &[("placement", "dual-greedy"), ("victim", "dual-greedy")],
     &[("placement", "dual-greedy"), ("victim", "dual-greedy"), ("placement.unknown", "fetch")],
     &[("placement", "dac"), ("victim", "cat"), ("cat.wear", "off")],
@@ -35,6 +35,8 @@ const COMPOSITIONS: [Settings; 9] = [
     &[("placement", "sepbit"), ("sepbit.page-times", "spare"), ("victim", "cost-benefit-sealed")],
     &[("placement", "sepbit"), ("sepbit.page-times", "spare"), ("placement.unknown", "fetch")],
     &[("placement", "midas"), ("victim", "midas")],
+    &[("placement", "lifetimes"), ("victim", "cost-benefit-sealed")],
+    &[("placement", "lifetimes"), ("placement.unknown", "fetch")],
 ];
 
 /// What `mu-ftl` is given.
@@ -251,10 +253,11 @@ fn run(settings: &[(&str, &str)], workload: &str) -> RunResult {
 #[test]
 fn every_placement_that_asks_for_old_copies_has_them_looked_up_where_that_is_asked_for() {
     // With a table in RAM SepBIT has when a page was written last wherever its old copy is.
-    let sorted: [Settings; 3] = [
+    let sorted: [Settings; 4] = [
         &[("placement", "dual-greedy"), ("victim", "dual-greedy")],
         &[("placement", "dac"), ("victim", "cat")],
         &[("placement", "sepbit"), ("sepbit.page-times", "spare"), ("victim", "cost-benefit-sealed")],
+        &[("placement", "lifetimes"), ("victim", "cost-benefit-sealed")],
     ];
     for settings in sorted {
         let placement = settings[0].1;

@@ -3,7 +3,7 @@
 use super::by_name::Parts;
 use super::together::needs;
 use super::{IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, ValidityPart, WearPart};
-use crate::medium::marks::{BACK_POINTER, DAMAGE, ERASE_COUNT, Owner, SCAN_MARK};
+use crate::medium::marks::{BACK_POINTER, DAMAGE, ERASE_COUNT, LIFE, Owner, SCAN_MARK};
 use crate::spec::either;
 use alloc::format;
 use alloc::string::String;
@@ -30,9 +30,13 @@ impl PageParts {
         }
     }
 
-    /// Whether wear levelling and how power cuts are survived write the same bits of a spare area.
-    pub(crate) fn shares_bits(&self) -> bool {
-        self.wear != WearPart::Nothing && !self.marks_of_power().iter().all(|owner| owner.is_apart_from(ERASE_COUNT))
+    /// What another part keeps in the bits of a spare area that the recovery needs, and which part that is.
+    pub(crate) fn shares_bits(&self) -> Option<(&'static str, String)> {
+        let shares = |with: Owner| !self.marks_of_power().iter().all(|owner| owner.is_apart_from(with));
+        if self.wear != WearPart::Nothing && shares(ERASE_COUNT) {
+            return Some(("erase counts", "wear=levelling".into()));
+        }
+        (self.placement.asks().lives && shares(LIFE)).then(|| ("lives", format!("placement={}", self.placement.name())))
     }
 
     /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.
@@ -41,8 +45,8 @@ impl PageParts {
         if self.power == PowerPart::Nothing {
             return Some(format!("power=nothing{}", self.what_would_be_right()));
         }
-        if self.shares_bits() {
-            return Some(format!("{power} keeps its marks in spare areas where wear=levelling keeps erase counts"));
+        if let Some((what, part)) = self.shares_bits() {
+            return Some(format!("{power} keeps its marks in spare areas where {part} keeps {what}"));
         }
         let lacking = needs("power", power).iter().find(|(part, words)| !words.contains(&self.value(part).as_str()));
         if let Some((part, words)) = lacking {

@@ -12,6 +12,7 @@
 //!  translation page       |D|. . . . . . .|. . . . . . . . . . . .|  GeckoRec: D, damage
 //!  translation page       | oldest open   |        after          |  synchronize: 16 bits each
 //!  user page              |     the page that it made stale       |  synchronize, page validity log
+//!  user page              |     life      |. . . . . . . . . . . .|  placements that keep lives
 //! ```
 
 use phelsuma_nand::{Kind, Page, Spare};
@@ -35,10 +36,17 @@ pub(crate) const SCAN_MARK: Owner = Owner { kind: Some(Kind::Translation), first
 /// The page that a user page made stale, for a recovery that fills a page validity log.
 pub(crate) const BACK_POINTER: Owner = Owner { kind: Some(Kind::User), first_page_alone: false, bits: u32::MAX };
 
+/// How long a user page is likely to live, as its placement encodes it (`policy/placements/lifetimes.rs`).
+pub(crate) const LIFE: Owner = Owner { kind: Some(Kind::User), first_page_alone: false, bits: 0xff << LIFE_AT };
+
+/// The lowest bit of a life.
+const LIFE_AT: u32 = 24;
+
 /// Damage as drives of version 0.1 wrote it, which had no erase counts beside it.
 const DAMAGE_BEFORE: u32 = 1;
 
 const _: () = assert!(ERASE_COUNT.is_apart_from(DAMAGE), "wear levelling and GeckoRec can be parts of one drive");
+const _: () = assert!(ERASE_COUNT.is_apart_from(LIFE), "a placement that keeps lives goes with wear levelling");
 const _: () = assert!(SCAN_MARK.is_apart_from(BACK_POINTER), "a page validity log is synchronized with both");
 
 impl Owner {
@@ -122,6 +130,24 @@ impl SpareMarks {
         }
     }
 
+    /// Those of a user page that says how long it is likely to live.
+    #[inline]
+    pub(crate) fn with_life(life: u8) -> Self {
+        Self(u32::from(life) << LIFE_AT)
+    }
+
+    /// What such a page says. 0 where nothing was said.
+    #[inline]
+    pub(crate) fn life(self) -> u8 {
+        (self.0 >> LIFE_AT) as u8
+    }
+
+    /// That of a page in its copy.
+    #[inline]
+    pub(crate) fn of_copy(spare: &Spare) -> Self {
+        Self::with_life(Self::of(spare).life())
+    }
+
     /// The erase count in a block's first page, on a drive that keeps them there. 0 where none was written.
     #[inline]
     pub(crate) fn erase_count(self) -> u32 {
@@ -162,6 +188,13 @@ mod tests {
     fn damage_of_older_drives_is_understood_where_nothing_else_can_be_meant() {
         assert!(SpareMarks(1).tells_of_damage(false));
         assert!(!SpareMarks(1).tells_of_damage(true));
+    }
+
+    #[test]
+    fn a_life_and_an_erase_count_stand_side_by_side() {
+        let marks = SpareMarks::with_life(0xa5).with_erase_count(Some(u32::MAX));
+        assert_eq!((marks.life(), marks.erase_count()), (0xa5, 0x00ff_ffff));
+        assert_eq!(marks.with_erase_count(None), SpareMarks::with_life(0xa5));
     }
 
     #[test]

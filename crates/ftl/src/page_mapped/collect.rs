@@ -421,7 +421,7 @@ impl PageMapped {
                 version: page.spare.version,
                 content,
                 data_crc: page.spare.data_crc,
-                marks: self.point_back(LastPlace::At(page.from)),
+                marks: self.marks_of_moved(&page),
             };
             let (to, safe) =
                 self.blocks.append(nand, &mut self.durability, stream, &copy, why.purpose(), page.ready)?;

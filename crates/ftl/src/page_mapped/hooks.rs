@@ -2,6 +2,7 @@
 
 use super::mapping::{LastPlace, Mapping};
 use super::meta_io::MetaIo;
+use super::move_buffer::Moving;
 use super::parts::{PageMapped, mapping_io, validity_io};
 use super::validity::Validity;
 use crate::FtlError;
@@ -13,7 +14,13 @@ impl PageMapped {
     /// The marks for the spare area of a page that the host writes now.
     #[inline]
     pub(super) fn marks_of(&mut self, key: LogicalPage) -> SpareMarks {
-        if self.durability.points_back() { self.point_back(self.mapping.last_place(key)) } else { SpareMarks::NONE }
+        if self.durability.points_back() {
+            self.point_back(self.mapping.last_place(key))
+        } else if self.sorting.asks.lives {
+            SpareMarks::with_life(self.placement.life())
+        } else {
+            SpareMarks::NONE
+        }
     }
 
     /// The back pointer for the spare area of a user page that is programmed now and takes the place of `before`. A
@@ -33,6 +40,15 @@ impl PageMapped {
                 PointsBack::AtMislaid
             }
         })
+    }
+
+    /// The marks for the spare area of a page that is moved.
+    #[inline]
+    pub(super) fn marks_of_moved(&mut self, page: &Moving) -> SpareMarks {
+        if self.sorting.asks.lives {
+            return SpareMarks::of_copy(&page.spare);
+        }
+        self.point_back(LastPlace::At(page.from))
     }
 
     /// A page of the host's is written, and everything that it made stale is reported. When it may be acknowledged.

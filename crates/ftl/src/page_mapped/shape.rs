@@ -218,8 +218,10 @@ pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32
 
 /// How the flash is divided.
 pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape, FtlError> {
-    if config.composition.shares_bits() {
-        return Err(FtlError::Unsupported("wear levelling and this recovery write the same bits of a spare area"));
+    if config.composition.shares_bits().is_some() {
+        return Err(FtlError::Unsupported(
+            "wear levelling or a placement writes the bits of a spare area that this recovery needs",
+        ));
     }
     if config.composition.why_no_block_log().is_some() {
         return Err(FtlError::Unsupported(

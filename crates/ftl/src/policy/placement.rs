@@ -77,11 +77,12 @@ pub struct Asks {
     pub(crate) fetches: bool,
     pub(crate) old_spares: bool,
     pub(crate) places: bool,
+    pub(crate) lives: bool,
 }
 
 impl Asks {
     /// Nothing: pages that the host writes go to stream 0.
-    pub const NOTHING: Self = Self { pages: false, fetches: false, old_spares: false, places: false };
+    pub const NOTHING: Self = Self { pages: false, fetches: false, old_spares: false, places: false, lives: false };
 
     /// To be called for the stream of each page that the host writes ([`Placement::host`]).
     pub const fn pages(self) -> Self {
@@ -98,6 +99,12 @@ impl Asks {
         Self { old_spares: true, ..self }
     }
 
+    /// A byte of each page's spare area is the placement's: how long the page is likely to live ([`Placement::life`]). A
+    /// collection copies it.
+    pub const fn lives(self) -> Self {
+        Self { lives: true, ..self }
+    }
+
     /// To be called with where each page lies, and when it is live no longer ([`Placement::placed`],
     /// [`Placement::gone`]).
     pub const fn places(self) -> Self {
@@ -111,6 +118,12 @@ pub trait Placement: State + PlacementCopy + Send {
     #[inline]
     fn host(&mut self, view: &View<'_>, write: &HostWrite) -> u8 {
         let _ = (view, write);
+        0
+    }
+
+    /// What the spare area of the page that was sorted last is to say, for those that request it ([`Asks::lives`]).
+    #[inline]
+    fn life(&self) -> u8 {
         0
     }
 

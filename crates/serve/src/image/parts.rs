@@ -60,6 +60,7 @@ mod tests {
             &[("integrity", "timeout"), ("integrity.timeout", "12345")],
             &[("placement", "dual-greedy"), ("placement.unknown", "fetch"), ("placement.on-random", "greedy")],
             &[("victim", "cost-benefit-sealed"), ("placement", "sepbit"), ("sepbit.page-times", "spare")],
+            &[("placement", "lifetimes"), ("placement.unknown", "fetch")],
             &[("victim", "midas"), ("placement", "midas"), ("midas.groups", "3"), ("midas.epoch", "7")],
             &[("victim", "static-quota"), ("placement", "static-quota"), ("quota.classes", "5")],
             &[("victim", "oracle"), ("placement", "oracle"), ("oracle.windows", "9"), ("oracle.spread", "30")],

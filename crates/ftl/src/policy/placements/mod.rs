@@ -4,6 +4,7 @@ pub(crate) mod dac;
 pub(crate) mod dual_greedy;
 pub(crate) mod host_gc;
 mod last_writes;
+pub(crate) mod lifetimes;
 pub(crate) mod midas;
 pub(crate) mod one_stream;
 pub(crate) mod oracle;
@@ -16,13 +17,14 @@ mod unknown;
 use super::PlacementSpec;
 
 /// All of them, in the order in which they are listed.
-pub(super) static ALL: [&PlacementSpec; 9] = [
+pub(super) static ALL: [&PlacementSpec; 10] = [
     &one_stream::SPEC,
     &host_gc::SPEC,
     &dual_greedy::SPEC,
     &dac::SPEC,
     &sepbit::SPEC,
     &midas::SPEC,
+    &lifetimes::SPEC,
     &partitions::SPEC,
     &static_quota::SPEC,
     &oracle::SPEC,

@@ -109,7 +109,7 @@ impl GeckoGathered {
             let FoundPage { page, spare } = suspect.found;
             let key = LogicalPage(spare.key);
             drive.let_go_if_out_of_blocks(emptied);
-            let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::NONE, at)?;
+            let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::of_copy(&spare), at)?;
             drive.ftl.mapping.copied(key, to);
             drive.ftl.before.push(page);
         }

@@ -81,7 +81,7 @@ impl<N: Nand> Drive<'_, N> {
                 None => return Ok(()),
             },
         };
-        let to = self.copy_user_page(&found.spare, data, SpareMarks::NONE, self.steps.now)?;
+        let to = self.copy_user_page(&found.spare, data, SpareMarks::of_copy(&found.spare), self.steps.now)?;
         let geometry = self.geometry();
         debug_assert_ne!(
             geometry.block_of(to),
