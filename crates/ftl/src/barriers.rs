@@ -150,6 +150,8 @@ barriers! {
     VictimClearsUip,
     /// A synchronization reports the before-images of marked entries (UIP) alone.
     UipChecked,
+    /// A page that becomes stale between two slices of its block's collection is not moved.
+    StaleLeavesSlices,
     /// All pages of a victim are judged before the first is moved (GeckoFTL section 4.1 is silent).
     JudgedBeforeMoved,
     /// A page of which nothing can be read is not taken for torn where a translation page names it (GeckoFTL appendix C

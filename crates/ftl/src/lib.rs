@@ -37,10 +37,10 @@ struct FirmwareGuide;
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
 pub use config::{
-    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, FastParts, FastSequential,
-    GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MergeCosts,
-    MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize, TrimPages, ValidityPart,
-    WearPart, parameters,
+    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, FastParts,
+    FastSequential, GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme,
+    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize,
+    TrimPages, ValidityPart, WearPart, parameters,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

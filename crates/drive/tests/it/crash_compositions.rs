@@ -25,7 +25,7 @@ use phelsuma_trace::Source;
 type Settings = &'static [(&'static str, &'static str)];
 
 /// Settings of `geckoftl`, each with the treatment of a page whose old copy is not in its mapping.
-const COMPOSITIONS: [Settings; 11] = [
+const COMPOSITIONS: [Settings; 12] = [
     &[("placement", "dual-greedy"), ("victim", "dual-greedy")],
     &[("placement", "dual-greedy"), ("victim", "dual-greedy"), ("placement.unknown", "fetch")],
     &[("placement", "dac"), ("victim", "cat"), ("cat.wear", "off")],
@@ -37,6 +37,7 @@ const COMPOSITIONS: [Settings; 11] = [
     &[("placement", "midas"), ("victim", "midas")],
     &[("placement", "lifetimes"), ("victim", "cost-benefit-sealed")],
     &[("placement", "lifetimes"), ("placement.unknown", "fetch")],
+    &[("collection", "slices"), ("placement", "lifetimes"), ("wear", "levelling")],
 ];
 
 /// What `mu-ftl` is given.

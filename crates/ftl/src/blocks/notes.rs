@@ -29,11 +29,13 @@ pub struct Wants {
     erases: bool,
     clock: bool,
     closed: bool,
+    pub(crate) deaths: bool,
 }
 
 impl Wants {
     /// Nothing.
-    pub const NOTHING: Self = Self { times: false, lists: false, erases: false, clock: false, closed: false };
+    pub const NOTHING: Self =
+        Self { times: false, lists: false, erases: false, clock: false, closed: false, deaths: false };
 
     /// When the first page of each was written, and when it lost the last.
     pub const fn times(self) -> Self {
@@ -60,6 +62,11 @@ impl Wants {
         Self { times: true, closed: true, ..self }
     }
 
+    /// The times, and a victim part to be called with each page that dies ([`Victim::died`](crate::policy::Victim::died)).
+    pub const fn deaths(self) -> Self {
+        Self { times: true, deaths: true, ..self }
+    }
+
     /// Whether it is anything.
     pub(crate) fn is_any(self) -> bool {
         self != Self::NOTHING
@@ -73,6 +80,7 @@ impl Wants {
             erases: self.erases || other.erases,
             clock: self.clock || other.clock,
             closed: self.closed || other.closed,
+            deaths: self.deaths || other.deaths,
         }
     }
 }

@@ -3,7 +3,8 @@
 use super::ConfigError;
 use super::by_name::Parts;
 use super::parts::{
-    DirectoryPart, DirtyLimit, IntegrityPart, MappingPart, MetadataPart, PAGED, PowerPart, ValidityPart, WearPart,
+    CollectionPart, DirectoryPart, DirtyLimit, IntegrityPart, MappingPart, MetadataPart, PAGED, PowerPart,
+    ValidityPart, WearPart,
 };
 use crate::policy::registered::{placements, victims};
 use crate::policy::{PlacementSpec, VictimSpec};
@@ -26,6 +27,8 @@ pub struct PageParts {
     pub placement: Chosen<PlacementSpec>,
     /// What becomes of blocks of metadata.
     pub metadata: MetadataPart,
+    /// How much of a collection a write waits for.
+    pub collection: CollectionPart,
     /// How a power cut is survived.
     pub power: PowerPart,
     /// Whether blocks are worn evenly.
@@ -41,6 +44,7 @@ impl PageParts {
         victim: of_victim::greedy::SPEC.chosen(),
         placement: of_placement::one_stream::SPEC.chosen(),
         metadata: MetadataPart::Collected,
+        collection: CollectionPart::Whole,
         power: PowerPart::Scan,
         wear: WearPart::Nothing,
     };
@@ -79,6 +83,7 @@ impl Parts for PageParts {
             .chain(Row::<Self>::part::<ValidityPart>(|parts, name| parts.validity.at(name)))
             .chain([victim, placement])
             .chain(Row::<Self>::part::<MetadataPart>(|parts, name| parts.metadata.at(name)))
+            .chain(Row::<Self>::part::<CollectionPart>(|parts, name| parts.collection.at(name)))
             .chain(Row::<Self>::part::<PowerPart>(|parts, name| parts.power.at(name)))
             .chain(Row::<Self>::part::<WearPart>(|parts, name| parts.wear.at(name)))
     }

@@ -134,6 +134,13 @@ part! { "metadata" "whether blocks of metadata are collected or left until they 
     }
 }
 
+part! { "collection" "whether a block is collected at once or in slices".younger("only page-mapped FTLs collect in slices");
+    CollectionPart "How much of a collection a write waits for." {
+        Whole "whole" "All of it."
+        Slices "slices" "A few pages: collections begin earlier."
+    }
+}
+
 part! { "power" "how a power cut is survived: by reading all spare areas; a battery; GeckoRec; synchronizing translation pages anew; from translation pages alone, which loses what these do not say (dftl-timeout, dftl-noflush); not at all";
     PowerPart "How a drive survives a power cut." {
         Scan "scan" "By scanning spare areas when the power is back."

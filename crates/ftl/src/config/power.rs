@@ -1,10 +1,7 @@
 //! With which parts a drive survives a power cut.
 
-use super::by_name::Parts;
-use super::together::needs;
 use super::{IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, ValidityPart, WearPart};
 use crate::medium::marks::{BACK_POINTER, DAMAGE, ERASE_COUNT, LIFE, Owner, SCAN_MARK};
-use crate::spec::either;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -48,9 +45,8 @@ impl PageParts {
         if let Some((what, part)) = self.shares_bits() {
             return Some(format!("{power} keeps its marks in spare areas where {part} keeps {what}"));
         }
-        let lacking = needs("power", power).iter().find(|(part, words)| !words.contains(&self.value(part).as_str()));
-        if let Some((part, words)) = lacking {
-            return Some(format!("{power} needs {part}={}", either(words, "or")));
+        if let Some(lacks) = self.lacks("power", power) {
+            return Some(format!("{power} {lacks}"));
         }
         let fetches = matches!(self.mapping, MappingPart::Paged { on_miss: OnMiss::Fetch, .. });
         (self.power == PowerPart::Synchronize && self.validity == ValidityPart::PageValidityLog && !fetches)

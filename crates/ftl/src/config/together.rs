@@ -1,8 +1,9 @@
 //! Which parts cannot be together.
 
+use super::by_name::Parts;
 use super::parts::PAGED;
 use super::{MappingPart, PageParts, ValidityPart};
-use crate::spec::Requirement;
+use crate::spec::{Requirement, either};
 use alloc::format;
 use alloc::string::{String, ToString};
 
@@ -10,6 +11,7 @@ use alloc::string::{String, ToString};
 /// policy states its needs itself.
 const NEEDS: &[(&str, &str, &[Requirement])] = &[
     ("validity", "mu-tree", &[("mapping", &["mu-tree"])]),
+    ("collection", "slices", &[("mapping", &["ram-table", "paged"]), ("validity", &["ram-bitmap", "gecko"])]),
     ("power", "scan", &[("mapping", &["ram-table", "mu-tree"]), ("validity", &["ram-bitmap", "mu-tree"])]),
     ("power", "battery", &[PAGED, ("validity", &["ram-bitmap", "flash-bitmap"])]),
     ("power", "gecko-rec", &[PAGED, ("validity", &["gecko"]), FLAT, ("metadata", &["left"])]),
@@ -26,8 +28,18 @@ pub(super) fn needs(part: &str, word: &str) -> &'static [Requirement] {
 }
 
 impl PageParts {
+    /// A part's first need that is not fulfilled, in a few words.
+    pub(super) fn lacks(&self, part: &str, word: &str) -> Option<String> {
+        let lacking = needs(part, word).iter().find(|(part, words)| !words.contains(&self.value(part).as_str()));
+        lacking.map(|(part, words)| format!("needs {part}={}", either(words, "or")))
+    }
+
     /// The part that stands in the way of the others, if any does: its name and its error.
     pub(super) fn why_not_together(&self) -> Option<(&'static str, String, String)> {
+        let collection = self.collection.word();
+        if let Some(lacks) = self.lacks("collection", collection) {
+            return Some(("collection", collection.to_string(), format!("collection={collection} {lacks}")));
+        }
         let samples = self.victim.sample().is_some();
         let in_tree = matches!(self.validity, ValidityPart::MuTree { .. });
         let has_tree = matches!(self.mapping, MappingPart::MuTree { .. });

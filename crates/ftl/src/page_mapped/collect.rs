@@ -1,20 +1,21 @@
 //! Garbage collection: move the live pages out of a victim, then give the block back.
 
-use super::mapping::{Judgement, LastPlace, Mapping, Place, TREE_UNREADABLE};
+use super::mapping::{Judgement, Mapping, Place};
 use super::meta_io::MetaIo;
 use super::move_buffer;
 use super::parts::{PageMapped, mapping_io, validity_io};
 use super::shape::usable_pages;
-use super::validity::{Answer, Validity};
+use super::validity::Validity;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::BlockUse;
 use crate::medium::NewPage;
 use crate::policy::Source;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, SpareRead, Time};
+use phelsuma_nand::state::Preserve;
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
 
 /// Why a block is collected.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Preserve)]
 pub(super) enum Why {
     /// It has failed a program.
     Failing,
@@ -29,7 +30,7 @@ pub(super) enum Why {
 }
 
 impl Why {
-    fn purpose(self) -> Purpose {
+    pub(super) fn purpose(self) -> Purpose {
         if self == Self::Wear { Purpose::Wear } else { Purpose::Gc }
     }
 }
@@ -40,13 +41,25 @@ impl Why {
 const GAINLESS_MAX: u32 = 16;
 
 impl PageMapped {
+    /// Free blocks that a collection needs at the most.
+    pub(super) fn reserve(&self) -> u32 {
+        self.shape.reserve_blocks - self.collecting.early
+    }
+
+    /// Whether collections are due.
+    #[inline]
+    pub(super) fn lacks_space(&self) -> bool {
+        self.blocks.free() < self.reserve()
+    }
+
     /// Collects until the reserve is full again. No request waits for that: a block that is given back is not erased
     /// before everything so far is on flash.
     #[inline(never)]
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
+        self.end_slices(nand, at)?;
         let mut unidentified_from = Some(0);
-        let reserve = if self.blocks.keeps(Barrier::ReserveKept) { self.shape.reserve_blocks } else { 1 };
+        let reserve = if self.blocks.keeps(Barrier::ReserveKept) { self.reserve() } else { 1 };
         let (mut most_free, mut turns) = (self.blocks.free(), 0);
         // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come
         // to.
@@ -62,10 +75,7 @@ impl PageMapped {
             match victim.filter(|(victim, _)| self.can_gain(*victim)).or_else(|| self.emptied_victim()) {
                 Some((victim, why)) => {
                     self.collect(nand, victim, why, known)?;
-                    // What could gain nothing, or did not come to its end, is none.
-                    self.tally.collections += 1;
-                    self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
-                    self.tally.emergency_collections += u64::from(why == Why::Emergency);
+                    self.count_collection(why);
                 }
                 // Perhaps there are stale pages that are not identified.
                 None if self.mapping.is_lazy() && unidentified_from.is_some() => {
@@ -85,9 +95,16 @@ impl PageMapped {
         Ok(())
     }
 
+    /// Counts a collection. What could gain nothing, or did not come to its end, is none.
+    pub(super) fn count_collection(&mut self, why: Why) {
+        self.tally.collections += 1;
+        self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
+        self.tally.emergency_collections += u64::from(why == Why::Emergency);
+    }
+
     /// Whether enough blocks are left for the live pages. Where too many have gone bad, or a tree has outgrown its room,
     /// collection would move full blocks in circles and wear out the rest.
-    fn can_gain(&self, victim: Block) -> bool {
+    pub(super) fn can_gain(&self, victim: Block) -> bool {
         // Where pages are given up, each collection costs a page of the log.
         let costs = u32::from(self.durability.points_back() && self.mapping.is_damaged());
         let pages_per_block = self.blocks.geometry().pages_per_block();
@@ -123,7 +140,7 @@ impl PageMapped {
 
     /// The block to collect: one that has begun to fail, or the emptiest of metadata where that takes too much space.
     /// Otherwise it is the policy's choice, or in an emergency the emptiest.
-    fn next_victim(&mut self) -> Option<(Block, Why)> {
+    pub(super) fn next_victim(&mut self) -> Option<(Block, Why)> {
         if let Some(failing) = self.blocks.failing() {
             return Some((failing, Why::Failing));
         }
@@ -179,21 +196,40 @@ impl PageMapped {
         why: Why,
         at: Time,
     ) -> Result<Time, FtlError> {
-        debug_assert!(self.before.is_empty(), "{victim} is collected before all stale pages are reported");
-        let at = self.count_victim(nand, victim, at);
-        self.count_examined(victim, why);
-        self.blocks.begin_collection(victim);
-        self.victim.taken(&self.blocks.counters, victim);
+        let at = self.take_victim(nand, victim, why, at);
         let stream = self.blocks.stream_of(victim);
         let moved = if self.blocks.is_metadata(stream) {
             self.move_metadata(nand, victim, stream, at)
         } else {
-            self.move_user_pages(nand, victim, why, at)
+            self.find_live(nand, victim, why, at)
+                .and_then(|at| self.move_user_pages(nand, (victim, why), usize::MAX, at))
         };
+        self.end_collection(nand, victim, moved, at)
+    }
+
+    pub(super) fn take_victim<N: Nand>(&mut self, nand: &mut N, victim: Block, why: Why, at: Time) -> Time {
+        debug_assert!(self.before.is_empty(), "{victim} is collected before all stale pages are reported");
+        debug_assert!(self.collecting.begun.is_none(), "{victim} is collected while another block is");
+        let at = self.count_victim(nand, victim, at);
+        self.count_examined(victim, why);
+        self.blocks.begin_collection(victim);
+        self.victim.taken(&self.blocks.counters, victim);
+        at
+    }
+
+    /// Gives a victim back whose live pages have moved. Where they have not, or it cannot be given back, the rest of it
+    /// can be collected when there is room again.
+    pub(super) fn end_collection<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        victim: Block,
+        moved: Result<Time, FtlError>,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let stream = self.blocks.stream_of(victim);
         let mut done = match moved {
             Ok(done) => done,
             Err(error) => {
-                // The rest of it can be collected when there is room again.
                 self.blocks.close(&mut self.durability, victim, stream);
                 return Err(error);
             }
@@ -205,7 +241,6 @@ impl PageMapped {
         }
         self.settle(nand, at)?;
         if let Err(error) = self.flush_before_release(nand, at) {
-            // As above.
             self.blocks.close(&mut self.durability, victim, stream);
             return Err(error);
         }
@@ -228,46 +263,24 @@ impl PageMapped {
         Ok(done)
     }
 
-    fn move_user_pages<N: Nand>(&mut self, nand: &mut N, victim: Block, why: Why, at: Time) -> Result<Time, FtlError> {
-        let is_held_against_counters = self.validity.is_held_against_counters();
-        if is_held_against_counters && !self.blocks.counters.may_be_low && self.blocks.counters.live(victim) == 0 {
-            // No query is needed for its stale pages.
-            return Ok(at);
-        }
-        let mut live = core::mem::take(&mut self.collecting.live);
-        live.clear();
-        let io = validity_io!(self, nand, at);
-        self.validity.chosen(io, victim)?;
-        let mut answer = self.validity.live_in(io, victim, &mut live);
-        let at = at.max(io.read_done());
-        if self.validity.is_unreadable() {
-            return Err(TREE_UNREADABLE);
-        }
-        debug_assert!(live.is_sorted_by(|one, next| one < next), "the live pages of {victim} are not in order");
-        if is_held_against_counters {
-            let agree = live.len() == usize::from(self.blocks.counters.live(victim));
-            answer = if agree { Answer::Exact } else { Answer::Uncertain };
-        }
-        let counted = usize::from(self.blocks.counters.live(victim));
-        let agrees = answer != Answer::Exact || self.blocks.counters.may_be_low || live.len() == counted;
-        debug_assert!(agrees, "{victim} has {} live pages, and {counted} are counted", live.len());
+    /// Moves up to `most` live pages out of a victim.
+    pub(super) fn move_user_pages<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (victim, why): (Block, Why),
+        most: usize,
+        at: Time,
+    ) -> Result<Time, FtlError> {
         let all_first = self.blocks.keeps(Barrier::JudgedBeforeMoved);
-        let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
-        if all_first && (answer != Answer::Exact || self.mapping.is_lazy()) {
-            self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()));
-            if self.mapping.is_unreadable() {
-                // What could not be looked up was taken for stale.
-                return Err(TREE_UNREADABLE);
-            }
-        }
         let marks_lost = self.mapping.marks_lost() && self.blocks.keeps(Barrier::MovedVerified);
         let mut moving = core::mem::take(&mut self.collecting.moving);
-        let mut done = Ok(at);
-        for batch in live.chunks(if all_first { move_buffer::PAGES } else { 1 }) {
+        let (mut done, mut left) = (Ok(at), most.min(self.collecting.live.len()));
+        while left > 0 && done.is_ok() {
+            let batch = left.min(self.collecting.live.len()).min(if all_first { move_buffer::PAGES } else { 1 });
             moving.clear();
             let mut lost = Ok(());
-            for index in batch {
-                let page = self.blocks.geometry().page(victim, u32::from(*index));
+            for index in 0..batch {
+                let page = self.blocks.geometry().page(victim, u32::from(self.collecting.live[index]));
                 let (read, ready) = nand.read(page, Op::new(at, why.purpose()));
                 match read {
                     // Where the mapping is on flash, it records data that have gone bad as lost: their copy would look
@@ -293,14 +306,13 @@ impl PageMapped {
             if !self.blocks.keeps(Barrier::CopiesBeforeErase) {
                 let _ = nand.erase(victim, Op::new(at, Purpose::Gc));
             }
+            // They are judged: reports of stale pages are of those that stay.
+            self.collecting.live.drain(..batch);
+            left -= batch;
             done = lost
                 .and_then(|()| self.write_moved(nand, &moving, why, at))
                 .and_then(|d| done.map(|before| before.max(d)));
-            if done.is_err() {
-                break;
-            }
         }
-        self.collecting.live = live;
         self.collecting.moving = moving;
         done
     }
@@ -322,81 +334,6 @@ impl PageMapped {
         self.validity.leave(self.blocks.geometry(), page);
         self.drop_count(page);
         Ok(())
-    }
-
-    /// Of the pages that validity takes for live, or does not have as stale, keeps those that are. All are judged
-    /// before the first is moved. Moving one may synchronize a translation page, and with that the mark of an
-    /// unidentified invalid page is gone.
-    fn keep_what_is_live<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        victim: Block,
-        answer: Answer,
-        live: &mut alloc::vec::Vec<u16>,
-        op: Op,
-    ) {
-        let at = op.at;
-        let geometry = *self.blocks.geometry();
-        let mut counted = self.blocks.counters.live(victim);
-        let read = self.look_up_for_judging(nand, victim, live, op);
-        // What was found to be damaged just now is no answer.
-        let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
-        let mut known = read.iter();
-        live.retain(|index| {
-            let page = geometry.page(victim, u32::from(*index));
-            let spare = known.next().copied();
-            let keep = match spare.unwrap_or_else(|| nand.read_spare(page, op).0) {
-                SpareRead::Erased => false,
-                // Its owner comes out when it is read in full. Without an owner nothing is lost.
-                SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),
-                SpareRead::Written(spare) => {
-                    let key = LogicalPage(spare.key);
-                    let sound = spare.kind == Kind::User && spare.key < self.shape.logical_pages;
-                    sound
-                        && self.mapping.judge(key, page) == Judgement::Live
-                        && (answer != Answer::Uncertain
-                            || self.mapping.peek(mapping_io!(self, nand, at), key) == Place::At(page))
-                }
-            };
-            if keep {
-                counted = counted.saturating_sub(1);
-            } else {
-                self.validity.leave(self.blocks.geometry(), page);
-            }
-            keep
-        });
-        self.collecting.spares = read;
-        if self.blocks.counters.may_be_low {
-            self.blocks.counters.set(victim, live.len() as u16);
-            return;
-        }
-        // The rest were counted as live: they were not identified. They die with the victim.
-        for _ in 0..counted {
-            self.blocks.counters.remove(victim);
-        }
-    }
-
-    /// Has the mapping read what it judges the pages of a victim by, if that is on flash: their spare areas.
-    fn look_up_for_judging<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        victim: Block,
-        live: &[u16],
-        op: Op,
-    ) -> alloc::vec::Vec<SpareRead> {
-        let mut read = core::mem::take(&mut self.collecting.spares);
-        read.clear();
-        if self.mapping.judges_by_flash() {
-            let geometry = *self.blocks.geometry();
-            read.extend(live.iter().map(|index| nand.read_spare(geometry.page(victim, u32::from(*index)), op).0));
-            let logical_pages = self.shape.logical_pages;
-            let keys = read.iter().filter_map(|read| match read {
-                SpareRead::Written(spare) if spare.key < logical_pages => Some(LogicalPage(spare.key)),
-                _ => None,
-            });
-            self.mapping.look_up_for_judging(mapping_io!(self, nand, op.at), keys);
-        }
-        read
     }
 
     fn write_moved<N: Nand>(

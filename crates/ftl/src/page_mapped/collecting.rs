@@ -1,12 +1,14 @@
 //! The state of garbage collection from one victim to the next.
 
+use super::collect::Why;
 use super::move_buffer::MoveBuffer;
+use crate::barriers::{Barrier, Barriers};
 use crate::policy::SampleOf;
 use crate::policy::victims::sampled::SAMPLE_MIN;
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
-use phelsuma_nand::SpareRead;
 use phelsuma_nand::state::Preserve;
+use phelsuma_nand::{Block, Geometry, Page, SpareRead};
 
 /// The state of garbage collection.
 #[derive(Clone, Preserve)]
@@ -16,6 +18,10 @@ pub(super) struct Collecting {
     /// Their spare areas, where the mapping judges them by what is on flash.
     pub(super) spares: Vec<SpareRead>,
     pub(super) moving: MoveBuffer,
+    /// The victim of the collection in slices that is under way.
+    pub(super) begun: Option<Begun>,
+    /// Free blocks above what a collection needs, below which one begins in slices. 0 where all are whole.
+    pub(super) early: u32,
     /// Blocks looked at for the choice of the victim.
     pub(super) examined: u32,
     /// When the live pages were last counted anew, in program order (`recount.rs`).
@@ -25,14 +31,27 @@ pub(super) struct Collecting {
 }
 
 impl Collecting {
-    pub(super) fn new(pages_per_block: u32, sampling: Option<Sampling>) -> Self {
+    pub(super) fn new(pages_per_block: u32, early: u32, sampling: Option<Sampling>) -> Self {
         Self {
             live: Vec::with_capacity(pages_per_block as usize),
             spares: Vec::new(),
             moving: MoveBuffer::new(),
+            begun: None,
+            early,
             examined: 0,
             recounted: None,
             sampling,
+        }
+    }
+
+    /// A page of the host's is stale: one that waits in a victim does not move.
+    #[inline]
+    pub(super) fn is_stale(&mut self, geometry: &Geometry, page: Page, barriers: Barriers) {
+        if self.begun.is_some_and(|begun| begun.victim == geometry.block_of(page))
+            && barriers.keeps(Barrier::StaleLeavesSlices)
+            && let Ok(at) = self.live.binary_search(&(geometry.index_of(page) as u16))
+        {
+            self.live.remove(at);
         }
     }
 
@@ -41,6 +60,15 @@ impl Collecting {
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2 + spares as u64);
         ledger.index("buffer.moving", self.moving.bytes(page_bytes));
     }
+}
+
+/// A collection in slices that is under way (`slices.rs`).
+#[derive(Clone, Copy, Preserve)]
+pub(super) struct Begun {
+    pub(super) victim: Block,
+    pub(super) why: Why,
+    /// Pages that a slice moves at the least.
+    pub(super) pages: u32,
 }
 
 /// The composition's state for the sample, besides its content.

@@ -6,7 +6,7 @@ use super::durability::{
 };
 use super::mapping::{AnyMapping, Mapping, PagedMapping};
 use super::parts::{PageConfig, PageMapped, PageTally};
-use super::shape::{layout_of_tree, least_free};
+use super::shape::{early_blocks, layout_of_tree, least_free};
 use super::sorting::{Sorting, context};
 use super::streams::Streams;
 use super::tree::tree_of;
@@ -14,7 +14,7 @@ use super::validity::{AnyValidity, LogarithmicGecko, PageValidityLog, Validity};
 use crate::FtlError;
 use crate::barriers::Barriers;
 use crate::blocks::{Blocks, Region, Wear, region_blocks};
-use crate::config::{MetadataPart, PowerPart, WearPart};
+use crate::config::{CollectionPart, MetadataPart, PowerPart, WearPart};
 use crate::ftl::Shape;
 use crate::medium::Clock;
 use alloc::vec::Vec;
@@ -57,10 +57,14 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
             validity,
             victim: composition.victim.build(&context),
             placement: composition.placement.build(&context),
-            sorting: Sorting { asks },
+            sorting: Sorting { asks, deaths: composition.victim.wants().deaths },
             blocks,
             durability: Durability::new(scheme, Integrity::of(composition)),
-            collecting: Collecting::new(geometry.pages_per_block(), sampling),
+            collecting: Collecting::new(
+                geometry.pages_per_block(),
+                early_blocks(geometry, composition.collection),
+                sampling,
+            ),
             streams,
             anchors,
             before: Vec::new(),
@@ -106,6 +110,10 @@ pub(super) fn scheme_of(
     validity: &mut AnyValidity,
 ) -> Result<Survival, FtlError> {
     let barriers = config.barriers();
+    if let (CollectionPart::Slices, AnyValidity::Gecko(gecko)) = (config.composition.collection, &mut *validity) {
+        // A victim may be left as it is at any time.
+        gecko.tell_of_leaving();
+    }
     Ok(match (config.composition.power, mapping, validity) {
         (PowerPart::Scan, ..) => Survival::Scan,
         (PowerPart::Battery, ..) => Survival::Battery(Battery::new(least_free(geometry, config)?, barriers)),

@@ -28,7 +28,7 @@ impl PageMapped {
         if !self.mapping.is_dirty(part) {
             return Ok(());
         }
-        if self.blocks.free() < self.shape.reserve_blocks {
+        if self.lacks_space() {
             // It may flush this one. A full drive acknowledges its writes from the rest of its reserve, and refuses the
             // next request.
             let made = self.make_space(nand, at);

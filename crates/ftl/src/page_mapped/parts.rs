@@ -26,6 +26,9 @@ pub(super) struct PageTally {
     pub(super) pages_moved: u64,
     pub(super) pages_lost_moving: u64,
     pub(super) emergency_collections: u64,
+    /// Slices of collections, and those that were given up for an emptier victim.
+    pub(super) slices: u64,
+    pub(super) slices_given_up: u64,
     pub(super) metadata_collections: u64,
     pub(super) metadata_pages_moved: u64,
     pub(super) metadata_fallbacks: u64,

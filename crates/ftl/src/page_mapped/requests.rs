@@ -31,7 +31,7 @@ impl PageMapped {
     pub(super) fn find_on_flash<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
         // A drive that cannot be written any more can still be read: what only concerns writing is no error here. An
         // entry that must go may be synchronized for it, but so is no more than the battery would otherwise have to.
-        if self.blocks.free() < self.shape.reserve_blocks && self.mapping.lookups_program() {
+        if self.lacks_space() && self.mapping.lookups_program() {
             let _ = self.make_space(nand, at);
             if self.durability.holds_back(&self.blocks) {
                 // Nodes of a tree may be written more than once: the blocks that the battery needs are not touched.
@@ -68,7 +68,8 @@ impl PageMapped {
         for index in 0..request.pages {
             let key = LogicalPage(request.first.0 + index);
             self.level_wear(nand, at)?;
-            if self.blocks.free() < self.shape.reserve_blocks {
+            self.collect_slice(nand, at)?;
+            if self.lacks_space() {
                 self.make_space(nand, at)?;
             }
             let content = request.data.page(index, page_bytes);
@@ -117,7 +118,7 @@ impl PageMapped {
         while next < end {
             let until = next + self.mapping.trim_reach(LogicalPage(next)).min(end - next);
             debug_assert!(until > next, "a trim comes to no end");
-            if self.blocks.free() < self.shape.reserve_blocks {
+            if self.lacks_space() {
                 // A full drive takes a trim from the rest of its reserve: a trim makes room. The blocks that the
                 // battery needs are not touched. A translation page may open a block, and one more if that fails.
                 let made = self.make_space(nand, at);
@@ -155,7 +156,7 @@ impl PageMapped {
     pub(super) fn make_all_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         let mut part = Some(0);
         while let Some(from) = part {
-            if self.blocks.free() < self.shape.reserve_blocks {
+            if self.lacks_space() {
                 // Where nothing can be gained, the reserve is for this.
                 let _ = self.make_space(nand, at);
             }

@@ -42,7 +42,7 @@ impl PageMapped {
     #[inline(never)]
     fn look<N: Nand>(&mut self, nand: &mut N, looks: u32, at: Time) -> Time {
         // Collections of poor victims cost metadata: they must not use up the room for good ones.
-        let scarce = self.blocks.free() < (self.blocks.critical() + self.shape.reserve_blocks).div_ceil(2);
+        let scarce = self.blocks.free() < (self.blocks.critical() + self.reserve()).div_ceil(2);
         if scarce {
             return self.look_everywhere(nand, at);
         }

@@ -94,7 +94,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
     }
 
     fn background_step(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
-        Ok(self.flush_what_is_due(nand, at)?.map_or(Step::Nothing, Step::Did))
+        match self.flush_what_is_due(nand, at)? {
+            Some(done) => Ok(Step::Did(done)),
+            None => self.collect_while_idle(nand, at),
+        }
     }
 
     fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
@@ -176,6 +179,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
             Counter::level("free_blocks", u64::from(self.blocks.free())),
             Counter::level("bad_blocks", u64::from(self.blocks.bad())),
         ];
+        if self.collecting.early > 0 {
+            counters.push(Counter::sum("collection_slices", self.tally.slices));
+            counters.push(Counter::sum("collections_given_up", self.tally.slices_given_up));
+        }
         self.mapping.counters(&mut counters);
         self.durability.integrity.counters(&mut counters);
         self.validity.counters(&mut counters);

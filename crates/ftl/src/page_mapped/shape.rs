@@ -9,7 +9,7 @@ use super::sorting::context;
 use super::streams::Streams;
 use super::validity::{FlashBitmap, PageValidityLog, saved_bytes};
 use crate::blocks::{critical_blocks, pages_of_table, region_blocks};
-use crate::config::{MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
+use crate::config::{CollectionPart, MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
 use crate::mu_tree::Layout;
 use crate::policy::STREAMS_MAX;
@@ -216,6 +216,15 @@ pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32
     Ok(if blocks == 0 { 0 } else { blocks + BATTERY_FAILURES + at_once })
 }
 
+/// Free blocks above what a collection needs, below which one begins where they are in slices. A stream may open a block
+/// on each die at the same time, and so may that of moved pages.
+pub(super) fn early_blocks(geometry: &Geometry, collection: CollectionPart) -> u32 {
+    match collection {
+        CollectionPart::Whole => 0,
+        CollectionPart::Slices => 2 + 2 * geometry.dies(),
+    }
+}
+
 /// How the flash is divided.
 pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape, FtlError> {
     if config.composition.shares_bits().is_some() {
@@ -258,7 +267,13 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
         + if has_battery { u64::from(BATTERY_FAILURES) } else { 0 };
     Ok(Shape {
         logical_pages: config.logical_pages,
-        reserve_blocks: critical_blocks(geometry) + opened + 1 + programs + battery + held,
+        reserve_blocks: critical_blocks(geometry)
+            + opened
+            + 1
+            + programs
+            + battery
+            + held
+            + early_blocks(geometry, config.composition.collection),
         open_blocks,
         log_blocks: 0,
         fixed_blocks: ANCHOR_BLOCKS + log,

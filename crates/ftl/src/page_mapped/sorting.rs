@@ -12,10 +12,12 @@ use crate::policy::{Asks, Context, HostWrite, MovedPage, OldCopy, Source};
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 
-/// The needs of placement, remembered so that a placement without any costs nothing.
+/// The needs of policies, remembered so that one without any costs nothing.
 #[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Sorting {
     pub(super) asks: Asks,
+    /// Whether the victim part is called with each page that dies.
+    pub(super) deaths: bool,
 }
 
 /// The context of a drive's policies. The request may be for an impossible drive: it has no more logical pages than

@@ -40,6 +40,13 @@ pub trait Victim: State + VictimCopy + Send {
         let _ = (counters, block);
     }
 
+    /// A page of `block` died: the host wrote it anew, or trimmed it. The counter and the notes do not say so yet. Called
+    /// for those that [want](Wants::deaths) it.
+    #[inline]
+    fn died(&mut self, view: &View<'_>, block: Block) {
+        let _ = (view, block);
+    }
+
     /// `block` is a candidate no longer.
     #[inline]
     fn taken(&mut self, counters: &Counters, block: Block) {

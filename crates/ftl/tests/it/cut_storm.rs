@@ -145,6 +145,25 @@ fn merges_in_slices_survive_a_storm_of_cuts() {
 }
 
 #[test]
+fn collections_in_slices_survive_a_storm_of_cuts() {
+    for preset in ["page+slices", "lazyftl+slices", "geckoftl+slices", "geckoftl+slices+sample+wear"] {
+        for (geometry, share) in [(small(32, 60, 1, 1), 0.8), (small(32, 60, 1, 1), 1.0), (small(16, 160, 2, 2), 1.0)] {
+            for (operations_max, cuts, seed) in [(6, 60, 17), (400, 40, 18)] {
+                storm(&Storm {
+                    preset,
+                    geometry: with_metadata(preset, geometry),
+                    share,
+                    cuts: scaled(cuts, 50 * cuts),
+                    operations_max,
+                    overlap: true,
+                    seed,
+                });
+            }
+        }
+    }
+}
+
+#[test]
 fn drives_with_a_block_log_survive_a_storm_of_cuts() {
     for preset in ["geckoftl+log", "geckoftl+log+sample", "geckoftl+log+runs"] {
         // The last one has a table of several pages.

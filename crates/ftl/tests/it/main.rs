@@ -31,6 +31,7 @@ mod recovery_corners;
 mod requests;
 mod sampled;
 mod sealed;
+mod slices;
 mod superblocks;
 mod trims;
 mod unreadable;

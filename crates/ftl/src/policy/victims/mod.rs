@@ -6,6 +6,7 @@ pub(crate) mod d_choices;
 pub(crate) mod dual_greedy;
 pub(crate) mod fifo;
 pub(crate) mod greedy;
+pub(crate) mod hazard;
 pub(crate) mod oracle;
 pub(crate) mod sampled;
 pub(crate) mod static_quota;
@@ -13,7 +14,7 @@ pub(crate) mod static_quota;
 use super::VictimSpec;
 
 /// All of them, in the order in which they are listed.
-pub(super) static ALL: [&VictimSpec; 11] = [
+pub(super) static ALL: [&VictimSpec; 12] = [
     &greedy::SPEC,
     &fifo::SPEC,
     &d_choices::SPEC,
@@ -22,6 +23,7 @@ pub(super) static ALL: [&VictimSpec; 11] = [
     &cost_age::COST_BENEFIT,
     &cost_age::COST_BENEFIT_SEALED,
     &cost_age::CAT,
+    &hazard::SPEC,
     &chain::SPEC,
     &static_quota::SPEC,
     &oracle::SPEC,

@@ -52,6 +52,7 @@ fn small_cache(mut composition: Composition) -> Composition {
 /// - `+tree` has a B+-tree of several levels and a cache of two nodes;
 /// - `+dual` has Dual Greedy's victims and placement;
 /// - `+fetch` reads an old copy's entry that those do not have;
+/// - `+slices` collects in slices;
 /// - `+log` has GeckoRec's block log;
 /// - `+dac` has DAC's regions by spare areas.
 pub(crate) fn parts_of(name: &str) -> Composition {
@@ -72,6 +73,7 @@ pub(crate) fn parts_of(name: &str) -> Composition {
             "tree" => [("mapping.directory", "b-tree"), ("mapping.fanout", "3"), ("mapping.nodes", "2")],
             "dual" => [("victim", "dual-greedy"), ("placement", "dual-greedy"), ("placement.on-random", "greedy")],
             "log" => [("power.block-log", "on"); 3],
+            "slices" => [("collection", "slices"); 3],
             "fetch" => [("placement.unknown", "fetch"); 3],
             "dac" => [("victim", "cat"), ("placement", "dac"), ("dac.page-times", "spare")],
             other => panic!("no variant {other} of a preset"),

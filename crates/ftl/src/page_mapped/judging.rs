@@ -1,0 +1,130 @@
+//! Which pages of a victim are live.
+//!
+//! Validity answers first. Where its answer is not exact, or entries may be unidentified, the mapping judges each page by
+//! its spare area.
+
+use super::collect::Why;
+use super::mapping::{Judgement, Mapping, Place, TREE_UNREADABLE};
+use super::meta_io::MetaIo;
+use super::parts::{PageMapped, mapping_io, validity_io};
+use super::validity::{Answer, Validity};
+use crate::FtlError;
+use crate::barriers::Barrier;
+use alloc::vec::Vec;
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, SpareRead, Time};
+
+impl PageMapped {
+    /// Finds the live pages of a victim of user pages (`collecting.live`). When they are known.
+    pub(super) fn find_live<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        victim: Block,
+        why: Why,
+        at: Time,
+    ) -> Result<Time, FtlError> {
+        let mut live = core::mem::take(&mut self.collecting.live);
+        live.clear();
+        let is_held_against_counters = self.validity.is_held_against_counters();
+        if is_held_against_counters && !self.blocks.counters.may_be_low && self.blocks.counters.live(victim) == 0 {
+            // No query is needed for its stale pages.
+            self.collecting.live = live;
+            return Ok(at);
+        }
+        let io = validity_io!(self, nand, at);
+        self.validity.chosen(io, victim)?;
+        let mut answer = self.validity.live_in(io, victim, &mut live);
+        let at = at.max(io.read_done());
+        if self.validity.is_unreadable() {
+            return Err(TREE_UNREADABLE);
+        }
+        debug_assert!(live.is_sorted_by(|one, next| one < next), "the live pages of {victim} are not in order");
+        let counted = usize::from(self.blocks.counters.live(victim));
+        if is_held_against_counters {
+            answer = if live.len() == counted { Answer::Exact } else { Answer::Uncertain };
+        }
+        let agrees = answer != Answer::Exact || self.blocks.counters.may_be_low || live.len() == counted;
+        debug_assert!(agrees, "{victim} has {} live pages, and {counted} are counted", live.len());
+        let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
+        if self.blocks.keeps(Barrier::JudgedBeforeMoved) && (answer != Answer::Exact || self.mapping.is_lazy()) {
+            self.keep_what_is_live(nand, victim, answer, (&mut live, usize::MAX), Op::new(at, why.purpose()));
+            if self.mapping.is_unreadable() {
+                // What could not be looked up was taken for stale.
+                return Err(TREE_UNREADABLE);
+            }
+            if self.blocks.counters.may_be_low {
+                self.blocks.counters.set(victim, live.len() as u16);
+            } else {
+                // The rest were counted as live: they were not identified. They die with the victim.
+                for _ in live.len()..counted {
+                    self.blocks.counters.remove(victim);
+                }
+            }
+        }
+        self.collecting.live = live;
+        Ok(at)
+    }
+
+    /// Of the first pages that validity takes for live, or does not have as stale, keeps those that are. All are judged
+    /// before the first is moved. Moving one may synchronize a translation page, and with that the mark of an
+    /// unidentified invalid page is gone.
+    pub(super) fn keep_what_is_live<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        victim: Block,
+        answer: Answer,
+        (live, first): (&mut Vec<u16>, usize),
+        op: Op,
+    ) {
+        let at = op.at;
+        let geometry = *self.blocks.geometry();
+        let first = first.min(live.len());
+        let read = self.look_up_for_judging(nand, victim, &live[..first], op);
+        // What was found to be damaged just now is no answer.
+        let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
+        let mut known = read.iter();
+        let mut number = 0;
+        live.retain(|index| {
+            number += 1;
+            if number > first {
+                return true;
+            }
+            let page = geometry.page(victim, u32::from(*index));
+            let spare = known.next().copied();
+            let keep = match spare.unwrap_or_else(|| nand.read_spare(page, op).0) {
+                SpareRead::Erased => false,
+                // Its owner comes out when it is read in full. Without an owner nothing is lost.
+                SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),
+                SpareRead::Written(spare) => {
+                    let key = LogicalPage(spare.key);
+                    let sound = spare.kind == Kind::User && spare.key < self.shape.logical_pages;
+                    sound
+                        && self.mapping.judge(key, page) == Judgement::Live
+                        && (answer != Answer::Uncertain
+                            || self.mapping.peek(mapping_io!(self, nand, at), key) == Place::At(page))
+                }
+            };
+            if !keep {
+                self.validity.leave(self.blocks.geometry(), page);
+            }
+            keep
+        });
+        self.collecting.spares = read;
+    }
+
+    /// Has the mapping read what it judges the pages of a victim by, if that is on flash: their spare areas.
+    fn look_up_for_judging<N: Nand>(&mut self, nand: &mut N, victim: Block, live: &[u16], op: Op) -> Vec<SpareRead> {
+        let mut read = core::mem::take(&mut self.collecting.spares);
+        read.clear();
+        if self.mapping.judges_by_flash() {
+            let geometry = *self.blocks.geometry();
+            read.extend(live.iter().map(|index| nand.read_spare(geometry.page(victim, u32::from(*index)), op).0));
+            let logical_pages = self.shape.logical_pages;
+            let keys = read.iter().filter_map(|read| match read {
+                SpareRead::Written(spare) if spare.key < logical_pages => Some(LogicalPage(spare.key)),
+                _ => None,
+            });
+            self.mapping.look_up_for_judging(mapping_io!(self, nand, op.at), keys);
+        }
+        read
+    }
+}
