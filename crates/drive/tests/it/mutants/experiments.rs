@@ -106,7 +106,16 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
     };
     let logged = Drive { ftl: "geckoftl", set: &[("mapping.log", "100")], full: 40, ..LARGER };
     let log = |workload, points| Trap::Sweep { drive: logged, workload, writes: 500, points, faults: &[], failing: 0 };
+    let in_slices = Trap::Sweep {
+        drive: Drive { ftl: "geckoftl", set: &[("collection", "slices")], ..LARGER },
+        workload: Workload::Hot,
+        writes: 1_000,
+        points: 8,
+        faults: &[],
+        failing: 0,
+    };
     vec![
+        (B::StaleLeavesSlices, in_slices),
         (B::BlankKept, without_trims),
         (B::SilentLookedUp, decaying("ib-ftl", 1)),
         (B::SilentLookedUp, decaying("geckoftl", 1)),

@@ -17,7 +17,7 @@
 //! - Classes are apart by a factor of three, around as many writes as there are logical pages. Uniform writes have all
 //!   lives there.
 //! - Host writes and moved pages have streams of their own: pages that live on after a burst are not mixed with new ones.
-//! - There are no more streams than a 25th of the spare blocks, and at least two.
+//! - There are no more streams than a sixth of the spare blocks, and at least two.
 //! - A lazy mapping may not have the old copy's place. Then nothing is known of the page, or its translation page is read
 //!   (`placement.unknown=fetch`).
 //! - A power cut loses nothing: all that is known is in spare areas.
@@ -35,7 +35,7 @@ const HOST_MAX: u8 = 4;
 /// The most streams of moved pages.
 const MOVED_MAX: u8 = 6;
 /// Spare blocks to a stream, at least.
-const SPARE_BLOCKS: u64 = 25;
+const SPARE_BLOCKS: u64 = 6;
 
 pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
     "lifetimes",
@@ -216,8 +216,8 @@ mod tests {
             seed: 1,
             values: *SPEC.chosen(),
         };
-        assert_eq!(streams(&context(64, 320)), (1, 1));
-        assert_eq!(streams(&context(1_000, 9_000)), (1, 3));
-        assert_eq!(streams(&context(10_000, 90_000)), (4, 6));
+        assert_eq!(streams(&context(64, 520)), (1, 1));
+        assert_eq!(streams(&context(250, 2_250)), (1, 3));
+        assert_eq!(streams(&context(1_000, 9_000)), (4, 6));
     }
 }

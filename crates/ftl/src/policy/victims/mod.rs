@@ -6,7 +6,7 @@ pub(crate) mod d_choices;
 pub(crate) mod dual_greedy;
 pub(crate) mod fifo;
 pub(crate) mod greedy;
-pub(crate) mod hazard;
+pub(crate) mod learned;
 pub(crate) mod oracle;
 pub(crate) mod sampled;
 pub(crate) mod static_quota;
@@ -22,8 +22,8 @@ pub(super) static ALL: [&VictimSpec; 12] = [
     &dual_greedy::SPEC,
     &cost_age::COST_BENEFIT,
     &cost_age::COST_BENEFIT_SEALED,
+    &learned::SPEC,
     &cost_age::CAT,
-    &hazard::SPEC,
     &chain::SPEC,
     &static_quota::SPEC,
     &oracle::SPEC,
