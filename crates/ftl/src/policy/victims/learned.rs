@@ -21,7 +21,7 @@
 //!     |    \                 in bursts: slope 1 and more
 //!     +--------------- log x
 //!
-//!   collected: the least   u / ((1 - u) a^(1 - s) d^s)      s = the slope, from 0 to 1
+//!   collected: the least   u / ((1 - u) a^(1 - s) d^s)      s = half the slope, from 0 to 0.5
 //! ```
 //!
 //! - The sums are halved each time that as many pages have died as half the logical pages. So they follow a change of the
@@ -37,14 +37,17 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::Block;
 
-/// Classes by x: below 1, from 1 to 2, from 2 to 4, and so on.
-const CLASSES: usize = 24;
+/// Classes by x: from 1 to 2, from 2 to 4, and from 4 to 8. Below, hardly any block is dormant for long; above, nothing
+/// but cold pages is left.
+const CLASSES: usize = 3;
 /// So many deaths, as expected, belong to each class from the outset.
 const PRIOR: f64 = 16.0;
 /// What the sums must say before they count, as the square of a number of pages.
 const LITTLE: f64 = 10_000.0;
 /// The least slope.
 const SLOPE_MIN: f64 = 0.15;
+/// The share of the second age at a slope of 1 and more.
+const SHARE_MAX: f64 = 0.5;
 
 pub(crate) static SPEC: VictimSpec =
     VictimSpec::new("cost-benefit-learned", "the same by both ages, weighed by what was learned", |context| {
@@ -62,7 +65,7 @@ pub(crate) static SPEC: VictimSpec =
             losses,
             died: Table::new("victim.died", CLASSES, 0.0),
             expected: Table::new("victim.expected", CLASSES, 0.0),
-            slope: 0.0,
+            share: 0.0,
             deaths: 0,
             halved_at: u64::from(context.logical_pages / 2).max(1),
             chosen_at: 0,
@@ -82,7 +85,7 @@ crate::policy_state! {
         /// Those expected.
         expected: Table<f64>,
         /// s, as of the present choice.
-        slope: f64,
+        share: f64,
         /// Pages that died since the sums were halved.
         deaths: u64,
         halved_at: u64,
@@ -145,23 +148,23 @@ impl Ages {
 }
 
 impl Learned {
-    /// The class of a block, and how many pages a unit of time is expected to cost it. One that has lost none since it
-    /// was closed is in the first class.
+    /// The class of a block if it is in one, and how many pages a unit of time is expected to cost it. One that has lost
+    /// none since it was closed is in no class.
     #[inline]
-    fn class(&self, live: u32, ages: Ages) -> (usize, f64) {
+    fn class(&self, live: u32, ages: Ages) -> Option<(usize, f64)> {
+        if ages.dormant >= ages.sealed {
+            return None;
+        }
         let live = (live as usize).min(self.losses.len() - 1);
         let rate = self.losses[live] / f64::from(ages.sealed);
-        if ages.dormant >= ages.sealed {
-            return (0, rate);
-        }
-        let x = (rate * f64::from(ages.dormant)) as u64;
-        (x.checked_ilog2().map_or(0, |octave| octave as usize + 1).min(CLASSES - 1), rate)
+        let class = ((rate * f64::from(ages.dormant)) as u64).checked_ilog2()? as usize;
+        (class < CLASSES).then_some((class, rate))
     }
 
     /// The slope, by least squares: class by class, weighed by the deaths expected.
     fn learn(&mut self) {
         let (mut weights, mut sum_x, mut sum_y, mut sum_xx, mut sum_xy) = (0.0, 0.0, 0.0, 0.0, 0.0);
-        for class in 1..CLASSES {
+        for class in 0..CLASSES {
             let weight = self.expected[class];
             let (x, y) = (class as f64, log2((self.died[class] + PRIOR) / (weight + PRIOR)));
             weights += weight;
@@ -171,7 +174,7 @@ impl Learned {
             sum_xy += weight * x * y;
         }
         let slope = (sum_x * sum_y - weights * sum_xy) / (weights * sum_xx - sum_x * sum_x + LITTLE);
-        self.slope = if slope < SLOPE_MIN { 0.0 } else { slope.min(1.0) };
+        self.share = if slope < SLOPE_MIN { 0.0 } else { SHARE_MAX * slope.min(1.0) };
     }
 }
 
@@ -179,8 +182,9 @@ impl Victim for Learned {
     #[inline]
     fn died(&mut self, view: &View<'_>, block: Block) {
         let Some(live) = view.counters().known(block) else { return };
-        let (class, _) = self.class(live.into(), Ages::of(view, block));
-        self.died[class] += 1.0;
+        if let Some((class, _)) = self.class(live.into(), Ages::of(view, block)) {
+            self.died[class] += 1.0;
+        }
         self.deaths += 1;
         if self.deaths >= self.halved_at {
             self.deaths = 0;
@@ -198,10 +202,11 @@ impl Victim for Learned {
         let mut best: Option<(f64, u32, Block)> = None;
         for (block, live) in view.candidates() {
             let ages = Ages::of(view, block);
-            let (class, rate) = self.class(live, ages);
-            self.expected[class] += rate * passed as f64;
+            if let Some((class, rate)) = self.class(live, ages) {
+                self.expected[class] += rate * passed as f64;
+            }
             let sealed = log2_of_age(ages.sealed);
-            let age = sealed + self.slope * (log2_of_age(ages.dormant) - sealed);
+            let age = sealed + self.share * (log2_of_age(ages.dormant) - sealed);
             let cost = self.costs[(live as usize).min(self.costs.len() - 1)] - age;
             if best.is_none_or(|(least, its_live, _)| cost < least || cost == least && live < its_live) {
                 best = Some((cost, live, block));
@@ -211,7 +216,7 @@ impl Victim for Learned {
     }
 
     fn counters(&self, out: &mut Vec<Counter>) {
-        out.push(Counter::level("victim_slope_percent", (self.slope * 100.0) as u64));
+        out.push(Counter::level("victim_dormancy_percent", (self.share * 100.0) as u64));
     }
 }
 
@@ -228,7 +233,7 @@ mod tests {
         spec.chosen().build(&Context { blocks, pages_per_block, logical_pages, seed: 1, values: *spec.chosen() })
     }
 
-    fn slope(victim: &dyn Victim) -> u64 {
+    fn share(victim: &dyn Victim) -> u64 {
         let mut counters = Vec::new();
         victim.counters(&mut counters);
         counters[0].value
@@ -278,7 +283,7 @@ mod tests {
             x ^= x >> 27;
             (x >> 40) as u32 % 64
         });
-        assert_eq!(slope(&*victim), 0);
+        assert_eq!(share(&*victim), 0);
         let sealed = built(&COST_BENEFIT_SEALED, 64, 128).choose(&scene.view()).map(|choice| choice.block);
         assert_eq!(victim.choose(&scene.view()).map(|choice| choice.block), sealed);
     }
@@ -288,7 +293,7 @@ mod tests {
         let (mut scene, mut victim) = (scene(), built(&SPEC, 64, 128));
         // Each block loses 80 pages in a row, and then no more.
         steps(&mut *victim, &mut scene, 64 * 80, |step| (step / 80) as u32);
-        assert!(slope(&*victim) > 50, "{}", slope(&*victim));
+        assert!(share(&*victim) > 40, "{}", share(&*victim));
     }
 
     #[test]
@@ -300,12 +305,12 @@ mod tests {
             losses: Table::new("victim.losses", 9, 0.0),
             died: Table::new("victim.died", CLASSES, 0.0),
             expected: Table::new("victim.expected", CLASSES, 1024.0),
-            slope: 0.0,
+            share: 0.0,
             deaths: 0,
             halved_at: 8,
             chosen_at: 0,
         };
         (0..80).for_each(|_| victim.died(&scene.view(), Block(0)));
-        assert_eq!((victim.expected[0], victim.died[0].round()), (1.0, 8.0));
+        assert_eq!((victim.expected[0], victim.deaths), (1.0, 0));
     }
 }
