@@ -1,5 +1,6 @@
 //! Garbage collection: move the live pages out of a victim, then give the block back.
 
+use super::collecting::Why;
 use super::mapping::{Judgement, Mapping, Place};
 use super::meta_io::MetaIo;
 use super::move_buffer;
@@ -11,29 +12,7 @@ use crate::barriers::Barrier;
 use crate::blocks::BlockUse;
 use crate::medium::NewPage;
 use crate::policy::Source;
-use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Purpose, Time};
-
-/// Why a block is collected.
-#[derive(Clone, Copy, PartialEq, Eq, Preserve)]
-pub(super) enum Why {
-    /// It has failed a program.
-    Failing,
-    /// Metadata take too much space.
-    TooMuchMetadata,
-    /// Next to nothing is free.
-    Emergency,
-    /// The policy chose it.
-    Policy,
-    /// It is less worn than others because its data stay.
-    Wear,
-}
-
-impl Why {
-    pub(super) fn purpose(self) -> Purpose {
-        if self == Self::Wear { Purpose::Wear } else { Purpose::Gc }
-    }
-}
 
 /// Collections in a row, with a tree, after which no more blocks are free than before; then the emptiest is taken.
 /// Without one they are as many as there are blocks: a policy that goes round all of them has come to those with stale

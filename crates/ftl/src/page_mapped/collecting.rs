@@ -1,6 +1,5 @@
 //! The state of garbage collection from one victim to the next.
 
-use super::collect::Why;
 use super::move_buffer::MoveBuffer;
 use crate::barriers::{Barrier, Barriers};
 use crate::policy::SampleOf;
@@ -8,7 +7,28 @@ use crate::policy::victims::sampled::SAMPLE_MIN;
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Block, Geometry, Page, SpareRead};
+use phelsuma_nand::{Block, Geometry, Page, Purpose, SpareRead};
+
+/// Why a block is collected.
+#[derive(Clone, Copy, PartialEq, Eq, Preserve)]
+pub(super) enum Why {
+    /// It has failed a program.
+    Failing,
+    /// Metadata take too much space.
+    TooMuchMetadata,
+    /// Next to nothing is free.
+    Emergency,
+    /// The policy chose it.
+    Policy,
+    /// It is less worn than others because its data stay.
+    Wear,
+}
+
+impl Why {
+    pub(super) fn purpose(self) -> Purpose {
+        if self == Self::Wear { Purpose::Wear } else { Purpose::Gc }
+    }
+}
 
 /// The state of garbage collection.
 #[derive(Clone, Preserve)]
@@ -19,7 +39,7 @@ pub(super) struct Collecting {
     pub(super) spares: Vec<SpareRead>,
     pub(super) moving: MoveBuffer,
     /// The victim of the collection in slices that is under way.
-    pub(super) begun: Option<Begun>,
+    pub(super) begun: Option<InSlices>,
     /// Free blocks above what a collection needs, below which one begins in slices. 0 where all are whole.
     pub(super) early: u32,
     /// Blocks looked at for the choice of the victim.
@@ -64,7 +84,7 @@ impl Collecting {
 
 /// A collection in slices that is under way (`slices.rs`).
 #[derive(Clone, Copy, Preserve)]
-pub(super) struct Begun {
+pub(super) struct InSlices {
     pub(super) victim: Block,
     pub(super) why: Why,
     /// Pages that a slice moves at the least.

@@ -3,7 +3,7 @@
 //! Validity answers first. Where its answer is not exact, or entries may be unidentified, the mapping judges each page by
 //! its spare area.
 
-use super::collect::Why;
+use super::collecting::Why;
 use super::mapping::{Judgement, Mapping, Place, TREE_UNREADABLE};
 use super::meta_io::MetaIo;
 use super::parts::{PageMapped, mapping_io, validity_io};

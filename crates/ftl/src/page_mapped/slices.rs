@@ -20,7 +20,7 @@
 //!
 //! Blocks of metadata are collected whole. While the host pauses, slices follow each other until nothing is due.
 
-use super::collecting::Begun;
+use super::collecting::InSlices;
 use super::mapping::Mapping;
 use super::parts::PageMapped;
 use super::validity::Answer;
@@ -65,7 +65,7 @@ impl PageMapped {
 
     /// Chooses a victim and finds its live pages. None where there is nothing to gain, and where a block of metadata was
     /// collected.
-    fn begin_slices<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Option<Begun>, FtlError> {
+    fn begin_slices<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Option<InSlices>, FtlError> {
         let known = self.look_for_victims(nand, at);
         let Some((victim, why)) = self.next_victim().filter(|(victim, _)| self.can_gain(*victim)) else {
             return Ok(None);
@@ -81,15 +81,15 @@ impl PageMapped {
         }
         let live = self.collecting.live.len() as u32;
         let gained = self.blocks.geometry().pages_per_block().saturating_sub(live).max(1);
-        let begun = Begun { victim, why, pages: live.div_ceil(gained).max(1) };
+        let begun = InSlices { victim, why, pages: live.div_ceil(gained).max(1) };
         self.collecting.begun = Some(begun);
         self.settle(nand, at)?;
         Ok(Some(begun))
     }
 
     /// Moves up to `most` of the pages that wait, and gives the victim back after the last.
-    fn advance<N: Nand>(&mut self, nand: &mut N, begun: Begun, most: usize, at: Time) -> Result<(), FtlError> {
-        let Begun { victim, why, .. } = begun;
+    fn advance<N: Nand>(&mut self, nand: &mut N, begun: InSlices, most: usize, at: Time) -> Result<(), FtlError> {
+        let InSlices { victim, why, .. } = begun;
         if self.mapping.is_damaged() || self.mapping.judges_by_flash() {
             self.judge_again(nand, begun, most, at);
         }
@@ -108,7 +108,7 @@ impl PageMapped {
 
     /// Judges the next pages anew, where what was known of them when the collection began is not enough: a part of the
     /// table was lost since, or an entry may have gone to flash that says more.
-    fn judge_again<N: Nand>(&mut self, nand: &mut N, begun: Begun, most: usize, at: Time) {
+    fn judge_again<N: Nand>(&mut self, nand: &mut N, begun: InSlices, most: usize, at: Time) {
         let mut live = core::mem::take(&mut self.collecting.live);
         let before = live.len();
         let op = Op::new(at, begun.why.purpose());

@@ -3,11 +3,12 @@
 //! Nothing that the drive promises rests on their answers. An impossible answer is replaced by a possible one, and
 //! counted.
 
-use super::collect::Why;
+use super::collecting::Why;
 use super::mapping::{Mapping, Place};
 use super::move_buffer::Moving;
 use super::parts::{PageConfig, PageMapped};
 use crate::ftl::Hint;
+use crate::medium::marks::SpareMarks;
 use crate::policy::{Asks, Context, HostWrite, MovedPage, OldCopy, Source};
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
@@ -71,7 +72,8 @@ impl PageMapped {
             Some(Place::Nowhere | Place::Trimmed | Place::Lost) => OldCopy::None,
             None => OldCopy::Unknown,
         };
-        let write = HostWrite { page: key, old, old_spare, hint };
+        let old_life = old_spare.map_or(0, |spare| SpareMarks::of(&spare).life());
+        let write = HostWrite { page: key, old, old_spare, old_life, hint };
         let stream = self.placement.host(&self.blocks.view(), &write);
         let stream = self.stream_that_is(stream);
         let stream = self.blocks.stream_with_room(stream);
@@ -89,7 +91,9 @@ impl PageMapped {
             }
             _ => {
                 let stream = self.blocks.stream_of(self.blocks.geometry().block_of(page.from));
-                let moved = MovedPage { page: LogicalPage(page.spare.key), from: page.from, stream, spare: page.spare };
+                let life = SpareMarks::of(&page.spare).life();
+                let moved =
+                    MovedPage { page: LogicalPage(page.spare.key), from: page.from, stream, spare: page.spare, life };
                 let stream = self.placement.moved(&self.blocks.view(), &moved);
                 let stream = self.stream_that_is(stream);
                 if self.sorting.asks.pages { self.blocks.stream_with_room(stream) } else { stream }

@@ -12,7 +12,7 @@
 //! No write depends on levelling. A block is collected for its wear only with the reserve full, that is with as much
 //! room as any collection has. If that collection is not completed the write goes on.
 
-use super::collect::Why;
+use super::collecting::Why;
 use super::parts::{PageMapped, PageTally};
 use crate::FtlError;
 use crate::blocks::BlockUse;

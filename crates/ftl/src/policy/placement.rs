@@ -43,6 +43,8 @@ pub struct HostWrite {
     /// The content of the old copy's spare area, for those that request it ([`Asks::old_spares`]), if its place is
     /// known and it can be read.
     pub old_spare: Option<Spare>,
+    /// What it says of the page's life ([`Placement::life`]); 0 where nothing is known.
+    pub old_life: u8,
     /// The host's hint on the page.
     pub hint: Hint,
 }
@@ -59,6 +61,8 @@ pub struct MovedPage {
     pub stream: u8,
     /// The content of the page's spare area there.
     pub spare: Spare,
+    /// What it says of the page's life ([`Placement::life`]).
+    pub life: u8,
 }
 
 /// Where a page is from that has been written.

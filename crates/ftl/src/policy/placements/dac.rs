@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn write(dac: &mut Dac, scene: &Scene, page: u32, old: OldCopy, old_spare: Option<Spare>) -> u8 {
-        dac.host(&scene.view(), &HostWrite { page: LogicalPage(page), old, old_spare, hint: Hint::None })
+        dac.host(&scene.view(), &HostWrite { page: LogicalPage(page), old, old_spare, old_life: 0, hint: Hint::None })
     }
 
     fn spare(version: u64) -> Spare {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn moved(dac: &mut Dac, scene: &Scene, stream: u8, version: u64) -> u8 {
-        let page = MovedPage { page: LogicalPage(7), from: Page(0), stream, spare: spare(version) };
+        let page = MovedPage { page: LogicalPage(7), from: Page(0), stream, spare: spare(version), life: 0 };
         dac.moved(&scene.view(), &page)
     }
 

@@ -148,7 +148,10 @@ mod tests {
     use phelsuma_nand::LogicalPage;
 
     fn stream_of(placement: &mut DualGreedy, scene: &Scene, old: OldCopy) -> u8 {
-        placement.host(&scene.view(), &HostWrite { page: LogicalPage(0), old, old_spare: None, hint: Hint::None })
+        placement.host(
+            &scene.view(),
+            &HostWrite { page: LogicalPage(0), old, old_spare: None, old_life: 0, hint: Hint::None },
+        )
     }
 
     #[test]

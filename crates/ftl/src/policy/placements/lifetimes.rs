@@ -25,7 +25,6 @@
 use super::unknown::UNKNOWN;
 use crate::RamLedger;
 use crate::blocks::{View, Wants};
-use crate::medium::marks::SpareMarks;
 use crate::policy::{Asks, Context, HostWrite, MovedPage, Placement, PlacementSpec, State};
 use alloc::boxed::Box;
 use phelsuma_nand::state::Preserve;
@@ -146,7 +145,7 @@ impl Placement for Lifetimes {
             self.life = Life::UNKNOWN.0;
             return self.host - 1;
         };
-        let life = Life(SpareMarks::of(&old).life()).and(view.age_of_version(old.version));
+        let life = Life(write.old_life).and(view.age_of_version(old.version));
         self.life = life.0;
         Self::class(self.logical_pages, self.host, life.mean())
     }
@@ -156,7 +155,7 @@ impl Placement for Lifetimes {
     }
 
     fn moved(&mut self, view: &View<'_>, page: &MovedPage) -> u8 {
-        let left = Life(SpareMarks::of(&page.spare).life()).left(view.age_of_version(page.spare.version));
+        let left = Life(page.life).left(view.age_of_version(page.spare.version));
         // A third of the longest lives of the host's is the shortest of moved pages, where there are all classes.
         let longest = self.logical_pages * [1, 1, 1, 3, 9, 27, 27][usize::from(self.moved.min(MOVED_MAX))];
         self.host + Self::class(longest, self.moved, left)
