@@ -784,7 +784,7 @@ DRAWINGS: list[Callable[[], Canvas]] = [
 RECOVERY = "ftl/src/page_mapped/durability"
 STANDS_ON: dict[str, list[tuple[str, str]]] = {
     "host-write": [
-        ("ftl/src/page_mapped/requests.rs", "if self.blocks.free() < self.shape.reserve_blocks {"),
+        ("ftl/src/page_mapped/requests.rs", "if self.lacks_space() {"),
         ("ftl/src/page_mapped/requests.rs", "self.mapping.prepare(io, key, true, &mut self.before)?;"),
         ("ftl/src/page_mapped/requests.rs", "self.stream_for_host(nand, key, request.hint, at, fetched)"),
         ("ftl/src/page_mapped/requests.rs", "self.validity.validate(to);"),

