@@ -57,7 +57,7 @@ mod tests {
                 ("mapping.on-miss", "fetch"),
             ],
             &[("mapping", "paged"), ("mapping.directory", "b-tree"), ("mapping.nodes", "9"), ("mapping.fanout", "7")],
-            &[("integrity", "timeout"), ("integrity.timeout", "12345")],
+            &[("integrity", "timeout"), ("integrity.timeout", "12345"), ("collection", "slices")],
             &[("placement", "dual-greedy"), ("placement.unknown", "fetch"), ("placement.on-random", "greedy")],
             &[("victim", "cost-benefit-sealed"), ("placement", "sepbit"), ("sepbit.page-times", "spare")],
             &[("placement", "lifetimes"), ("placement.unknown", "fetch")],
@@ -85,7 +85,7 @@ mod tests {
         let mut named: Vec<String> = Vec::new();
         for (preset, settings) in [
             ("geckoftl", &[("power.block-log", "on")][..]),
-            ("d-choices", &[][..]),
+            ("d-choices", &[("collection", "slices")][..]),
             ("dual-greedy", &[][..]),
             ("dac", &[][..]),
             ("sepbit", &[][..]),

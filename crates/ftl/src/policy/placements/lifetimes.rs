@@ -84,7 +84,7 @@ impl Life {
         let code = self.0 & CODE_MAX;
         let octave = 1_u64 << (code / 2);
         // The square root of two.
-        if code.is_multiple_of(2) { octave } else { octave * 46_341 >> 15 }
+        if code.is_multiple_of(2) { octave } else { (octave * 46_341) >> 15 }
     }
 
     /// After one more life.
@@ -183,7 +183,7 @@ mod tests {
         let two = one.and(3_000);
         assert_eq!((two.lives(), two.mean()), (2, 2_048));
         let three = two.and(2_000).and(1 << 40);
-        assert_eq!((three.lives(), three.mean()), (3, (1 << 31) * 46_341 >> 15), "longer ones are not told apart");
+        assert_eq!((three.lives(), three.mean()), (3, ((1 << 31) * 46_341) >> 15), "longer ones are not told apart");
         assert_eq!(three.and(0).lives(), 3);
     }
 
