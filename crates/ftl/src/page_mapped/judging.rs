@@ -46,7 +46,7 @@ impl PageMapped {
         debug_assert!(agrees, "{victim} has {} live pages, and {counted} are counted", live.len());
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         if self.blocks.keeps(Barrier::JudgedBeforeMoved) && (answer != Answer::Exact || self.mapping.is_lazy()) {
-            self.keep_what_is_live(nand, victim, answer, (&mut live, usize::MAX), Op::new(at, why.purpose()));
+            self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()));
             if self.mapping.is_unreadable() {
                 // What could not be looked up was taken for stale.
                 return Err(TREE_UNREADABLE);
@@ -64,7 +64,7 @@ impl PageMapped {
         Ok(at)
     }
 
-    /// Of the first pages that validity takes for live, or does not have as stale, keeps those that are. All are judged
+    /// Of the pages that validity takes for live, or does not have as stale, keeps those that are. All are judged
     /// before the first is moved. Moving one may synchronize a translation page, and with that the mark of an
     /// unidentified invalid page is gone.
     pub(super) fn keep_what_is_live<N: Nand>(
@@ -72,22 +72,16 @@ impl PageMapped {
         nand: &mut N,
         victim: Block,
         answer: Answer,
-        (live, first): (&mut Vec<u16>, usize),
+        live: &mut Vec<u16>,
         op: Op,
     ) {
         let at = op.at;
         let geometry = *self.blocks.geometry();
-        let first = first.min(live.len());
-        let read = self.look_up_for_judging(nand, victim, &live[..first], op);
+        let read = self.look_up_for_judging(nand, victim, live, op);
         // What was found to be damaged just now is no answer.
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         let mut known = read.iter();
-        let mut number = 0;
         live.retain(|index| {
-            number += 1;
-            if number > first {
-                return true;
-            }
             let page = geometry.page(victim, u32::from(*index));
             let spare = known.next().copied();
             let keep = match spare.unwrap_or_else(|| nand.read_spare(page, op).0) {

@@ -29,7 +29,11 @@ impl PageMapped {
     fn look_for_static_data<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         let Some((block, found)) = self.blocks.look_at_next(nand, at) else { return Ok(()) };
         self.settle(nand, found)?;
-        if self.lacks_space() || self.collecting.begun.is_some() || self.blocks.use_of(block) != BlockUse::Closed {
+        if self.lacks_space() || self.blocks.use_of(block) != BlockUse::Closed {
+            return Ok(());
+        }
+        self.end_slices(nand, found)?;
+        if self.blocks.use_of(block) != BlockUse::Closed {
             return Ok(());
         }
         let (live, moved) = (self.blocks.counters.known(block), self.tally.wear_pages_moved);

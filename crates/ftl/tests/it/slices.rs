@@ -100,6 +100,9 @@ fn parts_that_cannot_be_left_half_collected_are_refused() {
         let error = parts.set_all(&[("collection", "slices")]).unwrap_err().to_string();
         assert!(error.contains("collection=slices needs"), "{error}");
     }
+    let error =
+        parts_of("geckoftl").set_all(&[("collection", "slices"), ("mapping.log", "20")]).unwrap_err().to_string();
+    assert!(error.contains("collection=whole"), "{error}");
     assert!(parts_of("geckoftl+slices").survives_power_cuts());
     let mut bast = parts_of("bast");
     let error = bast.set("collection", "slices").unwrap_err().to_string();

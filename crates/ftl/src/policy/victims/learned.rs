@@ -89,7 +89,7 @@ crate::policy_state! {
         /// Pages that died since the sums were halved.
         deaths: u64,
         halved_at: u64,
-        /// When the choice before was.
+        /// When the choice before was; 0 before the first.
         chosen_at: u64,
     }
 }
@@ -181,8 +181,12 @@ impl Learned {
 impl Victim for Learned {
     #[inline]
     fn died(&mut self, view: &View<'_>, block: Block) {
-        let Some(live) = view.counters().known(block) else { return };
-        if let Some((class, _)) = self.class(live.into(), Ages::of(view, block)) {
+        // As those that a choice expects to lose pages.
+        let counters = view.counters();
+        if !counters.is_candidate(block) || view.is_metadata(block) {
+            return;
+        }
+        if let Some((class, _)) = self.class(counters.live(block).into(), Ages::of(view, block)) {
             self.died[class] += 1.0;
         }
         self.deaths += 1;
@@ -193,7 +197,7 @@ impl Victim for Learned {
     }
 
     fn choose(&mut self, view: &View<'_>) -> Option<Choice> {
-        let passed = view.now().saturating_sub(self.chosen_at);
+        let passed = if self.chosen_at == 0 { 0 } else { view.now().saturating_sub(self.chosen_at) };
         self.chosen_at = view.now();
         // A second choice at the same moment is to be the same.
         if passed > 0 {
@@ -202,7 +206,7 @@ impl Victim for Learned {
         let mut best: Option<(f64, u32, Block)> = None;
         for (block, live) in view.candidates() {
             let ages = Ages::of(view, block);
-            if let Some((class, rate)) = self.class(live, ages) {
+            if let Some((class, rate)) = self.class(live, ages).filter(|_| !view.is_metadata(block)) {
                 self.expected[class] += rate * passed as f64;
             }
             let sealed = log2_of_age(ages.sealed);
