@@ -39,7 +39,8 @@ impl PageMapped {
         if self.collecting.begun.is_none() && self.blocks.free() >= self.shape.reserve_blocks {
             return Ok(());
         }
-        self.slice(nand, at)
+        // The write has the room that it needs: what a slice has no room for is collected when there is need.
+        unless_full(self.slice(nand, at))
     }
 
     /// A slice while the host pauses, if one is due.
@@ -132,5 +133,13 @@ impl PageMapped {
         let stream = self.blocks.stream_of(begun.victim);
         self.blocks.close(&mut self.durability, begun.victim, stream);
         Ok(())
+    }
+}
+
+/// That no block is left is no error of what did not have to be done now.
+pub(super) fn unless_full(done: Result<(), FtlError>) -> Result<(), FtlError> {
+    match done {
+        Err(FtlError::Full { .. }) => Ok(()),
+        done => done,
     }
 }

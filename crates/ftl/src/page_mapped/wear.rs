@@ -14,6 +14,7 @@
 
 use super::collecting::Why;
 use super::parts::{PageMapped, PageTally};
+use super::slices::unless_full;
 use crate::FtlError;
 use crate::blocks::BlockUse;
 use phelsuma_nand::{Nand, Time};
@@ -32,24 +33,19 @@ impl PageMapped {
         if self.lacks_space() || self.blocks.use_of(block) != BlockUse::Closed {
             return Ok(());
         }
-        self.end_slices(nand, found)?;
-        if self.blocks.use_of(block) != BlockUse::Closed {
+        unless_full(self.end_slices(nand, found))?;
+        if self.lacks_space() || self.blocks.use_of(block) != BlockUse::Closed {
             return Ok(());
         }
         let (live, moved) = (self.blocks.counters.known(block), self.tally.wear_pages_moved);
-        match self.collect(nand, block, Why::Wear, found) {
-            Ok(_) => {
-                let moved = (self.tally.wear_pages_moved - moved) as u32;
-                if let Some(wear) = &mut self.blocks.wear {
-                    wear.rest_after(live.map_or(moved, u32::from));
-                }
-                self.tally.collections += 1;
-                self.tally.wear_collections += 1;
-                Ok(())
+        unless_full(self.collect(nand, block, Why::Wear, found).map(|_| {
+            let moved = (self.tally.wear_pages_moved - moved) as u32;
+            if let Some(wear) = &mut self.blocks.wear {
+                wear.rest_after(live.map_or(moved, u32::from));
             }
-            Err(FtlError::Full { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
+            self.tally.collections += 1;
+            self.tally.wear_collections += 1;
+        }))
     }
 }
 
