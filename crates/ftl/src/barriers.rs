@@ -152,6 +152,10 @@ barriers! {
     UipChecked,
     /// A page that becomes stale between two slices of its block's collection is not moved.
     StaleLeavesSlices,
+    /// Before a slice moves pages it looks for newer entries of theirs that went to a mapping log since.
+    SlicesLookedUp,
+    /// A page is found stale by trims that are on flash, if the mapping logs them: that finding is on flash at once.
+    TrimsBeforeJudged,
     /// All pages of a victim are judged before the first is moved (GeckoFTL section 4.1 is silent).
     JudgedBeforeMoved,
     /// A page of which nothing can be read is not taken for torn where a translation page names it (GeckoFTL appendix C

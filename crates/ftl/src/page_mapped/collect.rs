@@ -205,27 +205,45 @@ impl PageMapped {
         moved: Result<Time, FtlError>,
         at: Time,
     ) -> Result<Time, FtlError> {
-        let stream = self.blocks.stream_of(victim);
-        let mut done = match moved {
-            Ok(done) => done,
-            Err(error) => {
-                self.blocks.close(&mut self.durability, victim, stream);
-                return Err(error);
-            }
-        };
-        if self.mapping.has_pending_trims() && self.blocks.keeps(Barrier::TrimsBeforeReuse) {
-            let io = mapping_io!(self, nand, at);
-            self.mapping.write_pending_trims(io, &mut self.before)?;
-            done = done.max(io.done());
+        let done = moved.and_then(|done| self.give_back_victim(nand, victim, at).map(|written| done.max(written)));
+        self.collecting.victim = None;
+        if done.is_err() && self.blocks.use_of(victim) == BlockUse::Victim {
+            self.give_up(victim);
+        }
+        done
+    }
+
+    fn give_back_victim<N: Nand>(&mut self, nand: &mut N, victim: Block, at: Time) -> Result<Time, FtlError> {
+        let mut done = at;
+        if self.blocks.keeps(Barrier::TrimsBeforeReuse) {
+            done = self.write_trims(nand, at)?;
         }
         self.settle(nand, at)?;
-        if let Err(error) = self.flush_before_release(nand, at) {
-            self.blocks.close(&mut self.durability, victim, stream);
-            return Err(error);
-        }
+        self.flush_before_release(nand, at)?;
         self.prepare_release(nand, victim, at)?;
         self.release(nand, victim, at)?;
         Ok(done)
+    }
+
+    /// Trims that wait in RAM are on flash, and what they made stale is reported.
+    pub(super) fn write_trims<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if !self.mapping.has_pending_trims() {
+            return Ok(at);
+        }
+        let io = mapping_io!(self, nand, at);
+        let written = self.mapping.write_pending_trims(io, &mut self.before);
+        let done = io.done();
+        self.settle(nand, at)?;
+        written.map(|()| done)
+    }
+
+    /// Leaves the rest of a victim for another collection. What has left it is perhaps named on flash yet, and reported
+    /// when that record goes.
+    pub(super) fn give_up(&mut self, victim: Block) {
+        self.collecting.victim = None;
+        self.blocks.counters.may_be_low |= self.mapping.judges_by_flash();
+        let stream = self.blocks.stream_of(victim);
+        self.blocks.close(&mut self.durability, victim, stream);
     }
 
     /// Has the owner of a block of metadata move its live pages.

@@ -33,12 +33,14 @@ impl Why {
 /// The state of garbage collection.
 #[derive(Clone, Preserve)]
 pub(super) struct Collecting {
-    /// The pages of a block that are live: what validity answers.
+    /// The pages of a block that are live: what validity answers. Of the victim, those that wait to be moved.
     pub(super) live: Vec<u16>,
+    /// The victim, once it is known which of its pages are live.
+    pub(super) victim: Option<Block>,
     /// Their spare areas, where the mapping judges them by what is on flash.
     pub(super) spares: Vec<SpareRead>,
     pub(super) moving: MoveBuffer,
-    /// The victim of the collection in slices that is under way.
+    /// The collection in slices that is under way.
     pub(super) begun: Option<InSlices>,
     /// Free blocks above what a collection needs, below which one begins in slices. 0 where all are whole.
     pub(super) early: u32,
@@ -54,6 +56,7 @@ impl Collecting {
     pub(super) fn new(pages_per_block: u32, early: u32, sampling: Option<Sampling>) -> Self {
         Self {
             live: Vec::with_capacity(pages_per_block as usize),
+            victim: None,
             spares: Vec::new(),
             moving: MoveBuffer::new(),
             begun: None,
@@ -64,15 +67,18 @@ impl Collecting {
         }
     }
 
-    /// A page of the host's is stale: one that waits in a victim does not move.
+    /// A page of the host's is reported stale: one that waits in the victim does not move. Whether it counted as live:
+    /// others of the victim have moved, or were found stale by its collection.
     #[inline]
-    pub(super) fn is_stale(&mut self, geometry: &Geometry, page: Page, barriers: Barriers) {
-        if self.begun.is_some_and(|begun| begun.victim == geometry.block_of(page))
-            && barriers.keeps(Barrier::StaleLeavesSlices)
-            && let Ok(at) = self.live.binary_search(&(geometry.index_of(page) as u16))
-        {
+    pub(super) fn is_stale(&mut self, geometry: &Geometry, page: Page, barriers: Barriers) -> bool {
+        if self.victim != Some(geometry.block_of(page)) || !barriers.keeps(Barrier::StaleLeavesSlices) {
+            return true;
+        }
+        let waits = self.live.binary_search(&(geometry.index_of(page) as u16));
+        if let Ok(at) = waits {
             self.live.remove(at);
         }
+        waits.is_ok()
     }
 
     pub(super) fn ram(&self, page_bytes: u64, ledger: &mut RamLedger) {

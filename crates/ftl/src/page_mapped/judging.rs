@@ -22,8 +22,12 @@ impl PageMapped {
         why: Why,
         at: Time,
     ) -> Result<Time, FtlError> {
+        if self.mapping.judges_by_flash() && self.blocks.keeps(Barrier::TrimsBeforeJudged) {
+            self.write_trims(nand, at)?;
+        }
         let mut live = core::mem::take(&mut self.collecting.live);
         live.clear();
+        self.collecting.victim = Some(victim);
         let is_held_against_counters = self.validity.is_held_against_counters();
         if is_held_against_counters && !self.blocks.counters.may_be_low && self.blocks.counters.live(victim) == 0 {
             // No query is needed for its stale pages.
@@ -106,7 +110,7 @@ impl PageMapped {
     }
 
     /// Has the mapping read what it judges the pages of a victim by, if that is on flash: their spare areas.
-    fn look_up_for_judging<N: Nand>(&mut self, nand: &mut N, victim: Block, live: &[u16], op: Op) -> Vec<SpareRead> {
+    pub(super) fn look_up_for_judging<N: Nand>(&mut self, nand: &mut N, victim: Block, live: &[u16], op: Op) -> Vec<SpareRead> {
         let mut read = core::mem::take(&mut self.collecting.spares);
         read.clear();
         if self.mapping.judges_by_flash() {

@@ -56,10 +56,12 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         if !is_there || self.durability.points_back() && self.validity.is_damaged() && self.is_mapped(nand, page, at) {
             return Ok(());
         }
+        if !self.collecting.is_stale(self.blocks.geometry(), page, self.blocks.barriers()) {
+            return Ok(());
+        }
         if self.sorting.deaths {
             self.victim.died(&self.blocks.view(), self.blocks.geometry().block_of(page));
         }
-        self.collecting.is_stale(self.blocks.geometry(), page, self.blocks.barriers());
         self.drop_count(page);
         let told = self.validity.invalidate(validity_io!(self, nand, at), page);
         self.give_back_if_dead(page);

@@ -37,7 +37,6 @@ pub(super) use shape::LogShape;
 
 use super::cache::Slot;
 use crate::barriers::{Barrier, Barriers};
-use crate::blocks::BlockUse;
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Place, place_of};
 use crate::page_mapped::meta_io::MetaIo;
@@ -333,8 +332,7 @@ fn look<N: Nand>(
 /// Whether the page that an entry named which gave way is that page still, and counts as live.
 fn is_unreported<N: Nand>(io: &mut MetaIo<'_, N>, overruled: &Overruled) -> bool {
     let Overruled { key, page, until } = *overruled;
-    // What is stale in a victim was found by its collection.
-    if !io.is_in_use(page) || io.use_of(io.geometry().block_of(page)) == BlockUse::Victim {
+    if !io.is_in_use(page) {
         return false;
     }
     if !io.keeps(Barrier::BeforeImageIsOfThePage) {
