@@ -152,8 +152,8 @@ barriers! {
     UipChecked,
     /// A page that becomes stale between two slices of its block's collection is not moved.
     StaleLeavesSlices,
-    /// Before a slice moves pages it looks for newer entries of theirs that went to a mapping log since.
-    SlicesLookedUp,
+    /// What a spill brings counts as well for the pages of a victim that were looked up before.
+    SpillsJudge,
     /// A page is found stale by trims that are on flash, if the mapping logs them: that finding is on flash at once.
     TrimsBeforeJudged,
     /// All pages of a victim are judged before the first is moved (GeckoFTL section 4.1 is silent).

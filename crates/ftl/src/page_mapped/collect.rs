@@ -275,7 +275,7 @@ impl PageMapped {
         while left > 0 && done.is_ok() {
             let batch = left.min(self.collecting.live.len()).min(if all_first { move_buffer::PAGES } else { 1 });
             moving.clear();
-            let mut lost = Ok(());
+            let (mut lost, mut is_trimmed) = (Ok(()), false);
             for index in 0..batch {
                 let page = self.blocks.geometry().page(victim, u32::from(self.collecting.live[index]));
                 let (read, ready) = nand.read(page, Op::new(at, why.purpose()));
@@ -291,6 +291,8 @@ impl PageMapped {
                         match self.mapping.judge(LogicalPage(spare.key), page) {
                             Judgement::Live => moving.push(page, spare, content, ready),
                             Judgement::Stale => {
+                                let known = self.mapping.known(LogicalPage(spare.key));
+                                is_trimmed |= self.mapping.judges_by_flash() && known == Some(Place::Trimmed);
                                 self.validity.leave(self.blocks.geometry(), page);
                                 self.drop_count(page);
                             }
@@ -306,6 +308,9 @@ impl PageMapped {
             // They are judged: reports of stale pages are of those that stay.
             self.collecting.live.drain(..batch);
             left -= batch;
+            if is_trimmed && self.blocks.keeps(Barrier::TrimsBeforeJudged) {
+                lost = lost.and(self.write_trims(nand, at).map(drop));
+            }
             done = lost
                 .and_then(|()| self.write_moved(nand, &moving, why, at))
                 .and_then(|d| done.map(|before| before.max(d)));

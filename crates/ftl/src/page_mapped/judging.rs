@@ -110,7 +110,7 @@ impl PageMapped {
     }
 
     /// Has the mapping read what it judges the pages of a victim by, if that is on flash: their spare areas.
-    pub(super) fn look_up_for_judging<N: Nand>(&mut self, nand: &mut N, victim: Block, live: &[u16], op: Op) -> Vec<SpareRead> {
+    fn look_up_for_judging<N: Nand>(&mut self, nand: &mut N, victim: Block, live: &[u16], op: Op) -> Vec<SpareRead> {
         let mut read = core::mem::take(&mut self.collecting.spares);
         read.clear();
         if self.mapping.judges_by_flash() {

@@ -16,18 +16,18 @@
 //! Between two slices the victim has live pages and stale ones, as any block does, and counters and validity say which.
 //! So nothing is special about a power cut. The live pages that wait are listed in RAM. One that becomes stale meanwhile
 //! leaves the list ([`Collecting::is_stale`](super::collecting::Collecting::is_stale)). One whose stale copy is not
-//! identified yet is found by the judgement right before it would move. With a mapping log that looks into the runs again.
+//! identified yet is found by the judgement right before it would move. A mapping log
+//! keeps up what it says of a victim's pages while it spills.
 //!
 //! Blocks of metadata are collected whole. While the host pauses, slices follow each other until nothing is due.
 
 use super::collecting::InSlices;
-use super::mapping::{Mapping, Place};
+use super::mapping::Mapping;
 use super::parts::PageMapped;
 use super::validity::Answer;
 use crate::FtlError;
-use crate::barriers::Barrier;
 use crate::ftl::Step;
-use phelsuma_nand::{LogicalPage, Nand, Op, SpareRead, Time};
+use phelsuma_nand::{Nand, Op, Time};
 
 impl PageMapped {
     /// A slice, if one is due before a page that the host writes.
@@ -93,9 +93,6 @@ impl PageMapped {
     /// Moves up to `most` of the pages that wait, and gives the victim back after the last.
     fn advance<N: Nand>(&mut self, nand: &mut N, begun: InSlices, most: usize, at: Time) -> Result<(), FtlError> {
         let InSlices { victim, why, .. } = begun;
-        if self.mapping.judges_by_flash() && self.blocks.keeps(Barrier::SlicesLookedUp) {
-            self.look_up_again(nand, begun, most, at)?;
-        }
         if self.mapping.is_damaged() {
             self.judge_again(nand, begun, at);
         }
@@ -110,37 +107,6 @@ impl PageMapped {
         self.end_collection(nand, victim, moved, at)?;
         self.count_collection(why);
         Ok(())
-    }
-
-    /// Has the mapping read what it judges the next pages by: the host may have overwritten them, and the new entries be
-    /// on flash alone. Trims that they wait for are on flash first.
-    fn look_up_again<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        begun: InSlices,
-        most: usize,
-        at: Time,
-    ) -> Result<(), FtlError> {
-        if self.look_up_next(nand, begun, most, at) && self.blocks.keeps(Barrier::TrimsBeforeJudged) {
-            self.write_trims(nand, at)?;
-            self.look_up_next(nand, begun, most, at);
-        }
-        Ok(())
-    }
-
-    /// Whether trims of the next pages wait in RAM.
-    fn look_up_next<N: Nand>(&mut self, nand: &mut N, begun: InSlices, most: usize, at: Time) -> bool {
-        let live = core::mem::take(&mut self.collecting.live);
-        let next = &live[..most.min(live.len())];
-        let spares = self.look_up_for_judging(nand, begun.victim, next, Op::new(at, begun.why.purpose()));
-        let is_trimmed = |spare: &SpareRead| match spare {
-            SpareRead::Written(spare) => self.mapping.known(LogicalPage(spare.key)) == Some(Place::Trimmed),
-            _ => false,
-        };
-        let waits = self.mapping.has_pending_trims() && spares.iter().any(is_trimmed);
-        self.collecting.spares = spares;
-        self.collecting.live = live;
-        waits
     }
 
     /// Judges the pages that wait anew, by the table: a part of it may have been lost since the collection began.

@@ -51,6 +51,7 @@ impl MappingLog {
         asked.sort_unstable();
         asked.dedup();
         self.judged.clear();
+        self.judged.extend(asked.iter().map(|key| (*key, None)));
         let SortedRuns { runs, page, kind, tuning, damaged, damage_untold, .. } = &mut self.sorted;
         for run in runs {
             let mut in_hand = None;
@@ -72,17 +73,27 @@ impl MappingLog {
                 let at = view.lower_bound(*key);
                 let is_there = at < view.entries() && view.key(at) == *key;
                 if is_there {
-                    self.judged.push((*key, view.word(at, 0)));
+                    judge(&mut self.judged, *key, view.word(at, 0));
                 }
                 !is_there
             });
         }
-        self.judged.sort_unstable();
     }
 
-    /// What the runs said of a logical page that was looked up last.
+    /// An entry that is spilled: it is newer than what the runs said.
+    pub(super) fn judge_spilled(&mut self, key: u32, word: u32) {
+        judge(&mut self.judged, key, word);
+    }
+
+    /// What the runs say of a logical page that was looked up last.
     pub(in super::super) fn judged(&self, key: u32) -> Option<u32> {
         let at = self.judged.binary_search_by_key(&key, |(key, _)| *key).ok()?;
-        Some(self.judged[at].1)
+        self.judged[at].1
+    }
+}
+
+fn judge(judged: &mut [(u32, Option<u32>)], key: u32, word: u32) {
+    if let Ok(at) = judged.binary_search_by_key(&key, |(key, _)| *key) {
+        judged[at].1 = Some(word);
     }
 }

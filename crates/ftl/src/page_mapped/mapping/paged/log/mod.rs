@@ -172,8 +172,8 @@ pub(super) struct MappingLog {
     dirty: Vec<Slot>,
     /// A victim's logical pages that no run is known to have.
     asked: Vec<u32>,
-    /// What the runs say of a victim's logical pages.
-    judged: Vec<(u32, u32)>,
+    /// A victim's logical pages, and the newest entry that runs have of each.
+    judged: Vec<(u32, Option<u32>)>,
     /// Whether each page that an overruled entry names is unreported: a recovery may report some twice.
     is_sure: bool,
     tally: Tally,
@@ -270,7 +270,7 @@ impl MappingLog {
         let lists = self.trimmed.capacity() * size_of::<Overruled>()
             + self.dirty.capacity() * size_of::<Slot>()
             + self.asked.capacity() * 4
-            + self.judged.capacity() * 8
+            + self.judged.capacity() * size_of::<(u32, Option<u32>)>()
             + self.rule.overruled.capacity() * size_of::<Overruled>();
         ledger.index("buffer.log_lists", page_bytes + lists as u64);
     }

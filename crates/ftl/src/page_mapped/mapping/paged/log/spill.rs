@@ -94,7 +94,14 @@ impl PagedMapping {
         log.sorted.flush(io, &log.buffer, &mut log.rule, (frozen, marks))?;
         log.frozen = frozen;
         // What the table names is looked at when that record of it goes.
-        log.dirty.iter().for_each(|slot| self.cache.made_sure(*slot));
+        for at in 0..log.dirty.len() {
+            let slot = log.dirty[at];
+            let key = self.cache.key(slot);
+            self.cache.made_sure(slot);
+            if io.keeps(Barrier::SpillsJudge) {
+                log.judge_spilled(key, self.cache.value(slot));
+            }
+        }
         for slot in &log.dirty {
             self.cache.clean(self.translation_page_of(self.cache.key(*slot)));
         }
