@@ -7,7 +7,9 @@ use super::model::{Decayed, Expectation, Model, Wrong, tag};
 use super::power_fail::save;
 use super::subject::Subject;
 use super::taken_back::{Taken, TakenBack};
-use phelsuma_ftl::{Disagreement, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest};
+use phelsuma_ftl::{
+    Disagreement, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, RecoveryStep, WriteRequest,
+};
 use phelsuma_nand::{Content, LogicalPage, OpCounts, Purpose, SimNand, Time};
 use std::sync::Arc;
 
@@ -54,7 +56,12 @@ pub(crate) fn within_bound(before: &Counted, sim: &SimNand, report: &RecoveryRep
     if parts.is_empty() {
         return Ok(());
     }
-    failure(FailureKind::Stuck, format!("the recovery is not what it says: {}", parts.join("; ")))
+    let step = |step: &RecoveryStep| {
+        format!("{}: {} reads, {} of spare areas, {} programs", step.name, step.reads, step.spare_reads, step.programs)
+    };
+    let steps: Vec<String> = report.steps.iter().map(step).collect();
+    let (parts, steps) = (parts.join("; "), steps.join("; "));
+    failure(FailureKind::Stuck, format!("the recovery is not what it says: {parts} ({steps})"))
 }
 
 /// Switches the drive off: where it has a battery, that is announced.

@@ -222,9 +222,12 @@ impl GeckoGathered {
         for page in found.into_iter().chain(self.lost.iter().flat_map(Lost::learnt_pages)) {
             name(&mut drive.ftl.blocks.counters, page);
         }
+        let mut to = None;
         for part in 0..drive.ftl.mapping.parts() {
             let version = translation.synchronized(part).map(|(page, _)| page);
-            let Some(bytes) = drive.read_mapping(|paged, io| paged.entries_of(io, part, version)) else { continue };
+            let Some(bytes) = drive.read_mapping(|paged, io| paged.entries_of(io, part, version, &mut to)) else {
+                continue;
+            };
             for key in drive.ftl.mapping.range_of(part).map(LogicalPage) {
                 if let (None, Place::At(page)) = (drive.ftl.mapping.found(key), drive.ftl.mapping.place_in(&bytes, key))
                 {

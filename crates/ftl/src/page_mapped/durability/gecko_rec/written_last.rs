@@ -83,7 +83,8 @@ impl GeckoGathered {
             }
         }
         self.scratch += (reading.len() as u32 * geometry.pages_per_block()) as usize * size_of::<FoundPage>();
-        self.scratch += settled.len() * 2 * size_of::<(u32, LogicalPage, Page)>();
+        // Twice, and what runs have of them.
+        self.scratch += settled.len() * 4 * size_of::<(u32, LogicalPage, Page)>();
         self.settle_what_runs_have(drive, &mut settled);
         self.report_what_was_trimmed(drive, translation, &settled);
         Ok(())
@@ -180,13 +181,13 @@ impl GeckoGathered {
     /// Of the pages that were learnt, those of which runs of a log have entries are none of a lost version.
     fn settle_what_runs_have<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, settled: &mut Settled) {
         let Some(lost) = self.lost.as_mut().filter(|_| drive.ftl.mapping.has_log()) else { return };
-        let mut parts: Vec<u32> = lost.learnt_keys().map(|key| drive.ftl.mapping.part_of(key)).collect();
-        parts.dedup();
-        self.scratch += parts.capacity() * size_of::<u32>();
-        for part in parts {
-            for key in drive.read_mapping(|paged, io| paged.keys_in_log(io, part)).into_iter().map(LogicalPage) {
-                settled.extend(lost.forget(key).map(|page| ((part, key), page)));
-            }
+        let mut learnt: Vec<LogicalPage> = lost.learnt_keys().collect();
+        self.scratch += learnt.capacity() * size_of::<LogicalPage>();
+        drive.read_mapping(|paged, io| paged.look_up_for_judging(io, learnt.iter().copied()));
+        learnt.retain(|key| drive.ftl.mapping.place_in_runs(*key).is_some());
+        for key in learnt {
+            let part = drive.ftl.mapping.part_of(key);
+            settled.extend(lost.forget(key).map(|page| ((part, key), page)));
         }
     }
 
@@ -208,17 +209,23 @@ impl GeckoGathered {
     ) {
         let settled: Vec<(u32, LogicalPage, Page)> =
             settled.iter().map(|((part, key), page)| (*part, *key, *page)).collect();
+        // All at once: a page of a run has entries of many translation pages.
+        drive.read_mapping(|paged, io| paged.look_up_for_judging(io, settled.iter().map(|(_, key, _)| *key)));
         for of_part in settled.chunk_by(|(a, ..), (b, ..)| a == b) {
             let part = of_part[0].0;
             let version = translation.newest_of(part).map(|version| version.page);
-            let Some(bytes) = drive.read_mapping(|paged, io| paged.entries_of(io, part, version)) else { continue };
-            let trimmed =
-                of_part.iter().filter(|(_, key, page)| drive.ftl.mapping.place_in(&bytes, *key) != Place::At(*page));
-            let trimmed: Vec<Page> = trimmed.map(|(_, _, page)| *page).collect();
+            let trimmed: Option<Vec<Page>> = drive.read_mapping(|paged, io| {
+                let bytes = paged.entries_without_log(io, part, version)?.to_vec();
+                let place = |key| paged.place_in_runs(key).unwrap_or_else(|| paged.place_in(&bytes, key));
+                let trimmed = of_part.iter().filter(|(_, key, page)| place(*key) != Place::At(*page));
+                Some(trimmed.map(|(_, _, page)| *page).collect())
+            });
+            let Some(trimmed) = trimmed else { continue };
             if self.is_suspect(translation, part) {
                 self.fallbacks.extend(&trimmed);
             }
             self.reports.extend(trimmed);
         }
+        drive.ftl.mapping.forget_looked_up();
     }
 }

@@ -12,12 +12,12 @@
 //! the logical page alone. If the physical page was erased and written again with the same logical page, its newest
 //! content would be reported as stale.
 
-use super::log::InLog;
+use super::log::{InLog, LookedUpTo};
 use super::{Overruled, PagedMapping, Slot, get, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;
-use crate::page_mapped::mapping::{Place, entry_of, place_of};
+use crate::page_mapped::mapping::{Mapping, Place, entry_of, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
@@ -133,30 +133,31 @@ impl PagedMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         self.load(io, part);
-        // Entries in runs are as new as the last spill.
-        let in_runs = self.keys_in_log(io, part);
         let mut learnt = learnt.iter().peekable();
-        let mut is_news = replaced;
+        let mut changes: Vec<(LogicalPage, Place)> = Vec::new();
         for key in self.pages_of(part).map(LogicalPage) {
-            let index = key.0 % self.entries_per_page;
-            let place = place_of(get(&self.page, index));
+            let place = self.place_in(&self.page, key);
             let to = match (learnt.next_if(|(learnt, _)| *learnt == key), place) {
                 (Some((_, page)), _) => Place::At(*page),
                 (None, Place::At(page)) if is_gone(page) => Place::Trimmed,
                 _ => continue,
             };
-            let is_overruled = self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot))
-                || in_runs.binary_search(&key.0).is_ok();
-            if is_overruled || to == place {
-                continue;
+            if to != place && !self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) {
+                changes.push((key, to));
             }
-            if let Place::At(page) = place
+        }
+        // Entries in runs are as new as the last spill.
+        self.look_up_for_judging(io, changes.iter().map(|(key, _)| *key));
+        changes.retain(|(key, _)| self.place_in_runs(*key).is_none());
+        let is_news = replaced || !changes.is_empty();
+        for (key, to) in changes {
+            let index = key.0 % self.entries_per_page;
+            if let Place::At(page) = self.place_in(&self.page, key)
                 && self.is_before_image(io, key.0, page)
             {
                 before.push(page);
             }
             put(&mut self.page, index, entry_of(to));
-            is_news = true;
         }
         debug_assert!(learnt.next().is_none(), "what was learnt is out of order, or of another translation page");
         if !is_news {
@@ -264,19 +265,41 @@ impl PagedMapping {
     }
 
     /// The bytes of a translation page that stands at `page`, or nowhere, with the entries that wait for it. None where
-    /// it cannot be read.
+    /// it cannot be read. The look at runs goes on where that of translation pages before this one has come to.
     pub(crate) fn entries_of<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         part: u32,
         page: Option<Page>,
+        to: &mut LookedUpTo,
     ) -> Option<Vec<u8>> {
+        self.entries_without_log(io, part, page)?;
+        self.lay_log_over(io, part, to);
+        Some(self.page.clone())
+    }
+
+    /// The same, without the entries that wait for it.
+    pub(crate) fn entries_without_log<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        page: Option<Page>,
+    ) -> Option<&[u8]> {
         match page {
             Some(page) => self.page.copy_from_slice(io.read(page, Kind::Translation, part)?),
             None => self.page.fill(0xff),
         }
-        self.lay_log_over(io, part);
-        Some(self.page.clone())
+        Some(&self.page)
+    }
+
+    /// Gives the RAM back that looking up many logical pages took.
+    pub(crate) fn forget_looked_up(&mut self) {
+        self.log.iter_mut().for_each(|log| log.forget_looked_up());
+    }
+
+    /// Where a logical page is by the newest entry in runs, if it was among those looked up last.
+    pub(crate) fn place_in_runs(&self, key: LogicalPage) -> Option<Place> {
+        Some(self.place(self.log.as_ref()?.judged(key.0)?))
     }
 
     /// Whether no run has another page of a logical page than its translation page.

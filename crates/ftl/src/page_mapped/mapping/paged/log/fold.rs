@@ -1,17 +1,22 @@
 //! Folds: a translation page is rewritten with the entries that wait for it.
 
 use super::super::{PagedMapping, get, put};
-use super::{Look, MappingLog, Overruled};
+use super::{Look, LookedUpTo, MappingLog, Overruled};
 use crate::FtlError;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{SortMerge, SortedRuns};
+use crate::page_mapped::runs::SortedRuns;
 use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::{Nand, Page};
 
 impl MappingLog {
     /// Shows the entries of these logical pages that count, in their order.
-    pub(super) fn entries<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, keys: Range<u32>, entry: impl FnMut(u32, u32)) {
+    pub(super) fn entries<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        keys: (Range<u32>, &mut LookedUpTo),
+        entry: impl FnMut(u32, u32),
+    ) {
         self.look(io, keys, |_| {}, entry);
     }
 
@@ -19,7 +24,7 @@ impl MappingLog {
     fn look<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
-        keys: Range<u32>,
+        keys: (Range<u32>, &mut LookedUpTo),
         overruled: impl FnMut(Overruled),
         entry: impl FnMut(u32, u32),
     ) {
@@ -55,7 +60,7 @@ impl PagedMapping {
         &mut self,
         io: &mut MetaIo<'_, N>,
         log: &mut MappingLog,
-        sort: &mut Option<SortMerge>,
+        sort: &mut LookedUpTo,
     ) -> Result<(), FtlError> {
         let parts = u64::from(self.table.parts());
         let part = (log.rule.folds % parts) as u32;
@@ -115,27 +120,17 @@ impl PagedMapping {
     /// Fetches a translation page into `page`, with the entries that wait for it.
     pub(in super::super) fn load_with_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
         self.load(io, part);
-        self.lay_log_over(io, part);
+        self.lay_log_over(io, part, &mut None);
     }
 
     /// Puts the entries that wait for a translation page into `page`.
-    pub(in super::super) fn lay_log_over<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
+    pub(in super::super) fn lay_log_over<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32, to: &mut LookedUpTo) {
         let Some(mut log) = self.log.take() else { return };
         let range = self.pages_of(part);
         let (entries_per_page, page) = (self.entries_per_page, &mut self.page);
-        log.entries(io, range, |key, word| put(page, key % entries_per_page, word));
+        log.entries(io, (range, to), |key, word| put(page, key % entries_per_page, word));
         self.damaged |= log.sorted.damaged;
         self.log = Some(log);
-    }
-
-    /// The logical pages of a translation page that entries in runs wait for.
-    pub(crate) fn keys_in_log<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Vec<u32> {
-        let range = self.pages_of(part);
-        let mut keys = Vec::new();
-        if let Some(log) = &mut self.log {
-            log.entries(io, range, |key, _| keys.push(key));
-        }
-        keys
     }
 
     /// The stale pages that entries on flash still name, and that are reported later.
@@ -144,6 +139,7 @@ impl PagedMapping {
         let mut trimmed = log.trimmed.clone();
         trimmed.retain(|overruled| super::is_unreported(io, overruled));
         let mut stale: Vec<Page> = trimmed.into_iter().map(|overruled| overruled.page).collect();
+        let mut to = None;
         for part in 0..self.table.parts() {
             self.load(io, part);
             let (until, frozen) = (self.loaded.saturating_sub(1), log.frozen);
@@ -152,7 +148,7 @@ impl PagedMapping {
             let page = &mut self.page;
             log.look(
                 io,
-                range,
+                (range, &mut to),
                 |overruled| named.push(overruled),
                 |key, word| {
                     of_page.extend(Overruled::of(key, get(page, key % entries_per_page), word, until));

@@ -3,6 +3,7 @@
 use super::MappingLog;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::runs::{Rule, RunPage, SortedRuns, read_page};
+use alloc::vec::Vec;
 use phelsuma_nand::Nand;
 
 /// What the runs say of a logical page.
@@ -78,6 +79,10 @@ impl MappingLog {
                 !is_there
             });
         }
+    }
+
+    pub(in super::super) fn forget_looked_up(&mut self) {
+        (self.asked, self.judged) = (Vec::new(), Vec::new());
     }
 
     /// An entry that is spilled: it is newer than what the runs said.

@@ -40,7 +40,7 @@ use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Place, place_of};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{Buffer, MergeBuffers, Rule, Run, RunHeader, RunMerge, SortedRuns};
+use crate::page_mapped::runs::{Buffer, MergeBuffers, Rule, Run, RunHeader, RunMerge, SortMerge, SortedRuns};
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -310,19 +310,24 @@ impl<F: FnMut(Overruled)> Rule for Look<'_, F> {
     }
 }
 
+/// Where a look at the runs has come to that goes on with higher logical pages, while nothing else reads them.
+pub(crate) type LookedUpTo = Option<SortMerge>;
+
 /// Shows the entries of `runs` for these logical pages, in their order: those that overrule others. Whether some could
 /// not be read.
 fn look<N: Nand>(
     (merging, runs): (&mut MergeBuffers, &[Run]),
     io: &mut MetaIo<'_, N>,
-    keys: Range<u32>,
+    (keys, to): (Range<u32>, &mut LookedUpTo),
     rule: &mut impl Rule,
     mut entry: impl FnMut(u32, u32),
 ) -> bool {
-    let mut sort = merging.begin_at(io, runs, keys.start);
+    let sort = to.get_or_insert_with(|| merging.begin_at(io, runs, keys.start));
     while sort.key() < keys.end {
         let key = sort.key();
-        if let Some(word) = merging.take(io, runs, &mut sort, rule) {
+        if let Some(word) = merging.take(io, runs, sort, rule)
+            && key >= keys.start
+        {
             entry(key, word);
         }
     }

@@ -17,8 +17,7 @@ impl PageParts {
     /// Why there can be no mapping log that was asked for: its name, its value, and what would be right.
     pub(crate) fn why_no_mapping_log(&self) -> Option<(&'static str, String, String)> {
         let MappingPart::Paged { log: log @ 1.., on_miss, .. } = self.mapping else { return None };
-        let is_right =
-            on_miss == OnMiss::Lazy && matches!(self.power, PowerPart::GeckoRec { .. } | PowerPart::Nothing);
+        let is_right = on_miss == OnMiss::Lazy && matches!(self.power, PowerPart::GeckoRec { .. } | PowerPart::Nothing);
         let right = "it needs mapping.on-miss=lazy and power=gecko-rec; with others 0 is right";
         (!is_right).then(|| ("mapping.log", log.to_string(), right.into()))
     }

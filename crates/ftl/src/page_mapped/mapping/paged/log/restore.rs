@@ -84,7 +84,7 @@ impl MappingLog {
         let runs: Vec<Run> = found.into_iter().map(run).collect();
         let mut overruled = Vec::new();
         let mut rule = Look { newest: None, overruled: |entry| overruled.push(entry) };
-        let lost = super::look((&mut self.sorted.merging, &runs), io, 0..u32::MAX, &mut rule, |_, _| {});
+        let lost = super::look((&mut self.sorted.merging, &runs), io, (0..u32::MAX, &mut None), &mut rule, |_, _| {});
         self.sorted.lose(lost);
         let pages = runs.iter().flat_map(|run| &run.directory).map(|entry| entry.page);
         (overruled, pages.collect())
@@ -121,7 +121,7 @@ impl MappingLog {
         pages: &[Page],
     ) -> Vec<(LogicalPage, Page)> {
         let mut named = Vec::new();
-        self.entries(io, 0..u32::MAX, |key, word| {
+        self.entries(io, (0..u32::MAX, &mut None), |key, word| {
             if pages.binary_search(&Page(word)).is_ok() {
                 named.push((LogicalPage(key), Page(word)));
             }
