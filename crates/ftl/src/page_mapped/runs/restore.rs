@@ -86,13 +86,13 @@ impl SortedRuns {
         let mut older: Vec<FoundRun> = Vec::new();
         // The flush that the next older run must have as its last.
         let mut expected: Option<u64> = None;
-        let mut covered = true;
+        let (mut covered, mut is_missing) = (true, false);
         while expected != Some(0) {
             // Of the runs that end with the same flush the newest, which comes first, covers most.
             let fits = |(header, _): &FoundRun| Some(header.flushes.1) == expected;
             let (header, pages) = if let Some(at) = older.iter().position(fits) {
                 older.remove(at)
-            } else if let Some(pages) = complete.next() {
+            } else if let Some(pages) = if is_missing { None } else { complete.next() } {
                 let Some(mut header) = self.header_of(io, &pages) else { continue };
                 // The last page of a merge of the mapping log says when that was done.
                 if self.kind == Kind::MappingLog && header.flushes.0 < header.flushes.1 {
@@ -100,6 +100,8 @@ impl SortedRuns {
                     header.marks[1] = last[1];
                 }
                 if expected.map_or(header.behind, |expected| header.flushes.1 != expected) {
+                    // A run of one flush was begun then, and all that are yet to come were begun before.
+                    is_missing = header.flushes.0 == header.flushes.1 && expected > Some(header.flushes.1);
                     older.push((header, pages));
                     continue;
                 }
@@ -107,7 +109,7 @@ impl SortedRuns {
             } else {
                 // One is missing: what is older than that is still worth having.
                 let Some(newest) = older.iter().map(|(header, _)| header.flushes.1).max() else { break };
-                (covered, expected) = (false, Some(newest));
+                (covered, expected, is_missing) = (false, Some(newest), false);
                 continue;
             };
             expected = Some(header.flushes.0 - 1);
