@@ -1,7 +1,6 @@
 //! With which parts a drive survives a power cut.
 
 use super::{IntegrityPart, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, ValidityPart, WearPart};
-use crate::medium::marks::{BACK_POINTER, DAMAGE, ERASE_COUNT, LIFE, Owner, SCAN_MARK};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,25 +14,6 @@ impl PageParts {
     /// Whether a drive put together like this mounts again after a power cut, by itself or with a battery.
     pub fn survives_power_cuts(&self) -> bool {
         self.why_not_survivable().is_none()
-    }
-
-    /// Who else writes into spare areas, besides wear levelling, on a drive that survives power cuts like this.
-    fn marks_of_power(&self) -> &'static [Owner] {
-        match (self.power, self.validity) {
-            (PowerPart::GeckoRec { .. }, _) => &[DAMAGE],
-            (PowerPart::Synchronize, ValidityPart::PageValidityLog) => &[SCAN_MARK, BACK_POINTER],
-            (PowerPart::Synchronize, _) => &[SCAN_MARK],
-            (PowerPart::Scan | PowerPart::Battery | PowerPart::Fast | PowerPart::Nothing, _) => &[],
-        }
-    }
-
-    /// What another part keeps in the bits of a spare area that the recovery needs, and which part that is.
-    pub(crate) fn shares_bits(&self) -> Option<(&'static str, String)> {
-        let shares = |with: Owner| !self.marks_of_power().iter().all(|owner| owner.is_apart_from(with));
-        if self.wear != WearPart::Nothing && shares(ERASE_COUNT) {
-            return Some(("erase counts", "wear=levelling".into()));
-        }
-        (self.placement.asks().lives && shares(LIFE)).then(|| ("lives", format!("placement={}", self.placement.name())))
     }
 
     /// Which part stands in the way of surviving a power cut, in a few words; none where it is survived.

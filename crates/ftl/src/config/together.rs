@@ -2,7 +2,7 @@
 
 use super::by_name::Parts;
 use super::parts::PAGED;
-use super::{MappingPart, PageParts, ValidityPart};
+use super::{PageParts, ValidityPart};
 use crate::spec::{Requirement, either};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -36,19 +36,16 @@ impl PageParts {
 
     /// The part that stands in the way of the others, if any does: its name and its error.
     pub(super) fn why_not_together(&self) -> Option<(&'static str, String, String)> {
-        let collection = self.collection.word();
-        if let Some(lacks) = self.lacks("collection", collection) {
-            return Some(("collection", collection.to_string(), format!("collection={collection} {lacks}")));
+        for (part, word) in [("collection", self.collection.word()), ("validity", self.validity.word())] {
+            if let Some(lacks) = self.lacks(part, word) {
+                return Some((part, word.to_string(), format!("{part}={word} {lacks}")));
+            }
         }
-        let samples = self.victim.sample().is_some();
         let in_tree = matches!(self.validity, ValidityPart::MuTree { .. });
-        let has_tree = matches!(self.mapping, MappingPart::MuTree { .. });
-        let (part, why) = match (samples, in_tree) {
-            (_, true) if !has_tree => ("validity", "validity=mu-tree needs mapping=mu-tree, whose tree it is"),
-            (true, true) => (
-                "validity",
-                "victim=sampled counts a part of the blocks, and a block without a live page would not be noticed",
-            ),
+        let (part, why) = match (self.victim.sample().is_some(), in_tree) {
+            (true, true) => {
+                ("validity", "victim=sampled counts a part of the blocks: an empty one would not be noticed")
+            }
             (true, _) if self.placement.counts_all() => {
                 ("placement", "it needs the live pages of all blocks, and victim=sampled counts a part of them")
             }
@@ -58,7 +55,6 @@ impl PageParts {
                 return (self.placement.name() != placement).then(|| ("placement", self.placement.shown(), why));
             }
         };
-        let [_, validity, _, placement] = self.names();
-        Some((part, if part == "validity" { validity } else { placement }, why.to_string()))
+        Some((part, self.value(part), why.to_string()))
     }
 }

@@ -156,6 +156,8 @@ impl PageMapped {
         for page in self.mapping.unidentified(mapping_io!(self, nand, Time::ZERO), false) {
             if !checked.geometry.contains(page) {
                 checked.find(format!("{page} is unidentified, and the drive has no such page"));
+            } else if self.collecting.has_left(&checked.geometry, page) {
+                // It was found stale, or has moved.
             } else if !checked.count(page) {
                 checked.find(format!("{page} is unidentified twice, or mapped as well"));
             }

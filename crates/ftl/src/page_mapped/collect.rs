@@ -242,6 +242,7 @@ impl PageMapped {
     pub(super) fn give_up(&mut self, victim: Block) {
         self.collecting.victim = None;
         self.blocks.counters.may_be_low |= self.mapping.judges_by_flash();
+        self.mapping.victim_given_up();
         let stream = self.blocks.stream_of(victim);
         self.blocks.close(&mut self.durability, victim, stream);
     }

@@ -81,6 +81,12 @@ impl Collecting {
         waits.is_ok()
     }
 
+    /// Whether a page was the victim's, and waits no longer. Entries on flash may name it still.
+    pub(super) fn has_left(&self, geometry: &Geometry, page: Page) -> bool {
+        self.victim == Some(geometry.block_of(page))
+            && self.live.binary_search(&(geometry.index_of(page) as u16)).is_err()
+    }
+
     pub(super) fn ram(&self, page_bytes: u64, ledger: &mut RamLedger) {
         let spares = self.spares.capacity() * size_of::<SpareRead>();
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2 + spares as u64);

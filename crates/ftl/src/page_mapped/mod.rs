@@ -27,6 +27,7 @@ mod sampling;
 mod serving;
 mod settle;
 mod shape;
+mod shared_marks;
 mod shared_tree;
 mod short_mounts;
 mod slices;

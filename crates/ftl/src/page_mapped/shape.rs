@@ -238,9 +238,7 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
         ));
     }
     if config.composition.why_no_mapping_log().is_some() {
-        return Err(FtlError::Unsupported(
-            "a mapping log needs mapping.on-miss=lazy, power=gecko-rec and collection=whole",
-        ));
+        return Err(FtlError::Unsupported("a mapping log needs mapping.on-miss=lazy and power=gecko-rec"));
     }
     let needs = needs(geometry, config)?;
     let block = u64::from(geometry.pages_per_block());

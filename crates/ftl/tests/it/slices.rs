@@ -6,7 +6,7 @@ use phelsuma_nand::Purpose;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-const PRESETS: [&str; 5] = ["page", "dftl", "lazyftl", "geckoftl", "geckoftl+sample"];
+const PRESETS: [&str; 6] = ["page", "dftl", "lazyftl", "geckoftl", "geckoftl+sample", "geckoftl+mapping-log"];
 
 /// A drive that is full and was overwritten.
 fn overwritten(preset: &str, share: f64) -> (Host, Xoshiro256PlusPlus) {
@@ -100,9 +100,6 @@ fn parts_that_cannot_be_left_half_collected_are_refused() {
         let error = parts.set_all(&[("collection", "slices")]).unwrap_err().to_string();
         assert!(error.contains("collection=slices needs"), "{error}");
     }
-    let error =
-        parts_of("geckoftl").set_all(&[("collection", "slices"), ("mapping.log", "20")]).unwrap_err().to_string();
-    assert!(error.contains("collection=whole"), "{error}");
     assert!(parts_of("geckoftl+slices").survives_power_cuts());
     let mut bast = parts_of("bast");
     let error = bast.set("collection", "slices").unwrap_err().to_string();

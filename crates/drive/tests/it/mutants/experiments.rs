@@ -114,8 +114,25 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         faults: &[],
         failing: 0,
     };
+    // A page is spilled, and leaves the cache, between two slices of the collection of its block.
+    let spilled_in_slices = Trap::Sweep {
+        drive: Drive {
+            set: &[("collection", "slices"), ("mapping.log", "100")],
+            pages_per_block: 64,
+            blocks: 64,
+            cache: 16,
+            full: 30,
+            ..logged
+        },
+        workload: Workload::Restarts,
+        writes: 600,
+        points: 1,
+        faults: &[],
+        failing: 0,
+    };
     vec![
         (B::StaleLeavesSlices, in_slices),
+        (B::SpillsJudge, spilled_in_slices),
         (B::BlankKept, without_trims),
         (B::SilentLookedUp, decaying("ib-ftl", 1)),
         (B::SilentLookedUp, decaying("geckoftl", 1)),
@@ -266,6 +283,10 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
 
 /// Noticed by no experiment so far, and why that may be.
 pub(crate) const UNNOTICED: &[(Barrier, &str)] = &[
+    (
+        Barrier::TrimsBeforeJudged,
+        "two lives of a long soak noticed it (192 blocks of 64 pages, `mapping.log=1`, 16 entries of cache); no experiment is as long",
+    ),
     (
         Barrier::TrimmedAfterSpill,
         "a page that is reported too early is named by no entry, and the trim that a cut undoes is seldom of such a page",

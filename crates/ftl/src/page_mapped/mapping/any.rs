@@ -206,6 +206,10 @@ impl Mapping for AnyMapping {
         each!(self, own => own.judge(key, page))
     }
 
+    fn victim_given_up(&mut self) {
+        each!(self, own => own.victim_given_up());
+    }
+
     #[inline]
     fn judges_by_flash(&self) -> bool {
         each!(self, own => own.judges_by_flash())

@@ -197,6 +197,9 @@ pub(crate) trait Mapping: Clone {
     /// identified by that: the mapping's note to report it later is cleared.
     fn judge(&mut self, key: LogicalPage, page: Page) -> Judgement;
 
+    /// A victim is given up, of which pages have moved or were found stale: entries on flash may name them still.
+    fn victim_given_up(&mut self) {}
+
     /// Whether it reads flash to judge pages ([`Mapping::look_up_for_judging`]).
     #[inline]
     fn judges_by_flash(&self) -> bool {

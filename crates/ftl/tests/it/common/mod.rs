@@ -73,6 +73,7 @@ pub(crate) fn parts_of(name: &str) -> Composition {
             "tree" => [("mapping.directory", "b-tree"), ("mapping.fanout", "3"), ("mapping.nodes", "2")],
             "dual" => [("victim", "dual-greedy"), ("placement", "dual-greedy"), ("placement.on-random", "greedy")],
             "log" => [("power.block-log", "on"); 3],
+            "mapping-log" => [("mapping.log", "20"); 3],
             "slices" => [("collection", "slices"); 3],
             "fetch" => [("placement.unknown", "fetch"); 3],
             "dac" => [("victim", "cat"), ("placement", "dac"), ("dac.page-times", "spare")],

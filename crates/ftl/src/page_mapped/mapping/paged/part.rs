@@ -302,6 +302,10 @@ impl Mapping for PagedMapping {
     }
 
     #[inline]
+    fn victim_given_up(&mut self) {
+        self.log.iter_mut().for_each(|log| log.be_unsure());
+    }
+
     fn judges_by_flash(&self) -> bool {
         self.log.is_some()
     }

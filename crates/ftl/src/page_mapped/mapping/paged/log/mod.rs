@@ -174,7 +174,8 @@ pub(super) struct MappingLog {
     asked: Vec<u32>,
     /// A victim's logical pages, and the newest entry that runs have of each.
     judged: Vec<(u32, Option<u32>)>,
-    /// Whether each page that an overruled entry names is unreported: a recovery may report some twice.
+    /// Whether each page that an overruled entry names is unreported. A recovery may report some twice, and so may a
+    /// victim that is given up.
     is_sure: bool,
     tally: Tally,
 }
@@ -232,6 +233,11 @@ impl MappingLog {
                 before.push(overruled.page);
             }
         }
+    }
+
+    /// Some pages that overruled entries name are reported.
+    pub(super) fn be_unsure(&mut self) {
+        self.is_sure = false;
     }
 
     pub(super) fn has_trims(&self) -> bool {
