@@ -272,8 +272,9 @@ impl PageMapped {
         let all_first = self.blocks.keeps(Barrier::JudgedBeforeMoved);
         let marks_lost = self.mapping.marks_lost() && self.blocks.keeps(Barrier::MovedVerified);
         let mut moving = core::mem::take(&mut self.collecting.moving);
-        let (mut done, mut left) = (Ok(at), most.min(self.collecting.live.len()));
-        while left > 0 && done.is_ok() {
+        let (mut done, mut left) = (Ok(at), most);
+        // Pages that are reported stale meanwhile wait no longer.
+        while left > 0 && !self.collecting.live.is_empty() && done.is_ok() {
             let batch = left.min(self.collecting.live.len()).min(if all_first { move_buffer::PAGES } else { 1 });
             moving.clear();
             let (mut lost, mut is_trimmed) = (Ok(()), false);
