@@ -35,7 +35,7 @@ impl Why {
 pub(super) struct Collecting {
     /// The pages of a block that are live: what validity answers. Of the victim, those that wait to be moved.
     pub(super) live: Vec<u16>,
-    /// The victim, once it is known which of its pages are live.
+    /// The victim, once it is known which of its pages are live, if some of them may be reported stale.
     pub(super) victim: Option<Block>,
     /// Their spare areas, where the mapping judges them by what is on flash.
     pub(super) spares: Vec<SpareRead>,

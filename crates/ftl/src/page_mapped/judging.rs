@@ -27,7 +27,9 @@ impl PageMapped {
         }
         let mut live = core::mem::take(&mut self.collecting.live);
         live.clear();
-        self.collecting.victim = Some(victim);
+        // In a whole collection nothing of the victim is reported, but for what entries in a log still name.
+        let reported = self.collecting.early > 0 || self.mapping.judges_by_flash();
+        self.collecting.victim = reported.then_some(victim);
         let is_held_against_counters = self.validity.is_held_against_counters();
         if is_held_against_counters && !self.blocks.counters.may_be_low && self.blocks.counters.live(victim) == 0 {
             // No query is needed for its stale pages.
