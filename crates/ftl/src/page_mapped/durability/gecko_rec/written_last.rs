@@ -83,8 +83,9 @@ impl GeckoGathered {
             }
         }
         self.scratch += (reading.len() as u32 * geometry.pages_per_block()) as usize * size_of::<FoundPage>();
-        // Twice, and what runs have of them.
-        self.scratch += settled.len() * 4 * size_of::<(u32, LogicalPage, Page)>();
+        self.scratch += settled.len() * 2 * size_of::<(u32, LogicalPage, Page)>();
+        // What runs have of them: each as looked up, and with the answer.
+        self.scratch += usize::from(drive.ftl.mapping.has_log()) * settled.len() * 4 * size_of::<u32>();
         self.settle_what_runs_have(drive, &mut settled);
         self.report_what_was_trimmed(drive, translation, &settled);
         Ok(())
