@@ -799,7 +799,7 @@ STANDS_ON: dict[str, list[tuple[str, str]]] = {
             "self.blocks.emergency() && self.blocks.keeps(Barrier::EmptiestInEmergency)",
         ),
         ("ftl/src/page_mapped/collect.rs", "Barrier::JudgedBeforeMoved"),
-        ("ftl/src/page_mapped/collect.rs", "self.mapping.write_pending_trims(io, &mut self.before)?;"),
+        ("ftl/src/page_mapped/collect.rs", "done = self.write_trims(nand, at)?;"),
         ("ftl/src/page_mapped/move_buffer.rs", "PAGES: usize = 16;"),
     ],
     "recoveries": [
