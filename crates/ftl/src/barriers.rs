@@ -154,7 +154,7 @@ barriers! {
     StaleLeavesSlices,
     /// What a spill brings counts as well for the pages of a victim that were looked up before.
     SpillsJudge,
-    /// A page is found stale by trims that are on flash, if the mapping logs them: that finding is on flash at once.
+    /// With a mapping log, no page of a victim is reported stale by a trim that is not on flash.
     TrimsBeforeJudged,
     /// All pages of a victim are judged before the first is moved (GeckoFTL section 4.1 is silent).
     JudgedBeforeMoved,

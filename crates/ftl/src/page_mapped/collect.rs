@@ -237,6 +237,22 @@ impl PageMapped {
         written.map(|()| done)
     }
 
+    /// Has trims written before pages are judged, where entries of a log judge them.
+    pub(super) fn write_trims_to_judge<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        if self.mapping.judges_by_flash() && self.blocks.keeps(Barrier::TrimsBeforeJudged) {
+            self.write_trims(nand, at)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a page is to be reported stale only when a trim is on flash that waits in RAM.
+    fn is_stale_by_pending_trim(&self, key: LogicalPage) -> bool {
+        self.mapping.judges_by_flash()
+            && self.mapping.has_pending_trims()
+            && self.mapping.known(key) == Some(Place::Trimmed)
+            && self.blocks.keeps(Barrier::TrimsBeforeJudged)
+    }
+
     /// Leaves the rest of a victim for another collection. What has left it is perhaps named on flash yet, and reported
     /// when that record goes.
     pub(super) fn give_up(&mut self, victim: Block) {
@@ -275,10 +291,10 @@ impl PageMapped {
         let (mut done, mut left) = (Ok(at), most);
         // Pages that are reported stale meanwhile wait no longer.
         while left > 0 && !self.collecting.live.is_empty() && done.is_ok() {
-            let batch = left.min(self.collecting.live.len()).min(if all_first { move_buffer::PAGES } else { 1 });
+            let most = left.min(self.collecting.live.len()).min(if all_first { move_buffer::PAGES } else { 1 });
             moving.clear();
-            let (mut lost, mut is_trimmed) = (Ok(()), false);
-            for index in 0..batch {
+            let (mut lost, mut batch, mut waits_for_trim) = (Ok(()), 0, false);
+            for index in 0..most {
                 let page = self.blocks.geometry().page(victim, u32::from(self.collecting.live[index]));
                 let (read, ready) = nand.read(page, Op::new(at, why.purpose()));
                 match read {
@@ -292,9 +308,11 @@ impl PageMapped {
                     {
                         match self.mapping.judge(LogicalPage(spare.key), page) {
                             Judgement::Live => moving.push(page, spare, content, ready),
+                            Judgement::Stale if self.is_stale_by_pending_trim(LogicalPage(spare.key)) => {
+                                waits_for_trim = true;
+                                break;
+                            }
                             Judgement::Stale => {
-                                let known = self.mapping.known(LogicalPage(spare.key));
-                                is_trimmed |= self.mapping.judges_by_flash() && known == Some(Place::Trimmed);
                                 self.validity.leave(self.blocks.geometry(), page);
                                 self.drop_count(page);
                             }
@@ -303,6 +321,7 @@ impl PageMapped {
                     PageRead::Erased if !all_first => {}
                     _ => lost = lost.and_then(|()| self.lose(nand, page, at)),
                 }
+                batch = index + 1;
             }
             if !self.blocks.keeps(Barrier::CopiesBeforeErase) {
                 let _ = nand.erase(victim, Op::new(at, Purpose::Gc));
@@ -310,12 +329,12 @@ impl PageMapped {
             // They are judged: reports of stale pages are of those that stay.
             self.collecting.live.drain(..batch);
             left -= batch;
-            if is_trimmed && self.blocks.keeps(Barrier::TrimsBeforeJudged) {
-                lost = lost.and(self.write_trims(nand, at).map(drop));
-            }
             done = lost
                 .and_then(|()| self.write_moved(nand, &moving, why, at))
                 .and_then(|d| done.map(|before| before.max(d)));
+            if waits_for_trim {
+                done = done.and_then(|done| self.write_trims(nand, at).map(|written| done.max(written)));
+            }
         }
         self.collecting.moving = moving;
         done

@@ -22,9 +22,7 @@ impl PageMapped {
         why: Why,
         at: Time,
     ) -> Result<Time, FtlError> {
-        if self.mapping.judges_by_flash() && self.blocks.keeps(Barrier::TrimsBeforeJudged) {
-            self.write_trims(nand, at)?;
-        }
+        self.write_trims_to_judge(nand, at)?;
         let mut live = core::mem::take(&mut self.collecting.live);
         live.clear();
         // In a whole collection nothing of the victim is reported, but for what entries in a log still name.

@@ -16,8 +16,8 @@
 //! Between two slices the victim has live pages and stale ones, as any block does, and counters and validity say which.
 //! So nothing is special about a power cut. The live pages that wait are listed in RAM. One that becomes stale meanwhile
 //! leaves the list ([`Collecting::is_stale`](super::collecting::Collecting::is_stale)). One whose stale copy is not
-//! identified yet is found by the judgement right before it would move. A mapping log
-//! keeps up what it says of a victim's pages while it spills.
+//! identified yet is found by the judgement right before it would move. Each spill of a mapping log corrects what its runs
+//! said of the victim's pages.
 //!
 //! Blocks of metadata are collected whole. While the host pauses, slices follow each other until nothing is due.
 
@@ -94,6 +94,7 @@ impl PageMapped {
     fn advance<N: Nand>(&mut self, nand: &mut N, begun: InSlices, most: usize, at: Time) -> Result<(), FtlError> {
         let InSlices { victim, why, .. } = begun;
         if self.mapping.is_damaged() {
+            self.write_trims_to_judge(nand, at)?;
             self.judge_again(nand, begun, at);
         }
         let mut moved = self.move_user_pages(nand, (victim, why), most, at);

@@ -82,6 +82,7 @@ impl PagedMapping {
         dirty.clear();
         dirty.extend(self.cache.iter().filter(|slot| self.cache.is_dirty(*slot)));
         if dirty.is_empty() {
+            log.has_trims = false;
             return Ok(());
         }
         dirty.sort_unstable_by_key(|slot| self.cache.key(*slot));
