@@ -35,7 +35,7 @@ purposes! {
     Trim "trim" "Tombstones: that a logical page was discarded.",
     Format "format" "Making a blank drive.",
     Battery "battery" "What a battery pays for after the power has failed.",
-    Placement "placement" "What placement looks up of the page whose place the host's new one takes.",
+    Placement "placement" "What policies look up: the page whose place the host's new one takes, and when blocks were written.",
 }
 
 impl Purpose {

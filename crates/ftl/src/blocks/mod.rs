@@ -20,6 +20,7 @@ mod release;
 mod sample;
 mod sampling;
 mod times;
+mod unread;
 mod view;
 mod watch;
 mod wear;

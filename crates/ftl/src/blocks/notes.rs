@@ -9,10 +9,12 @@
 //! - The lists are ordered by when the recovery came to the blocks. Where the recovery goes by first write, so do they.
 //! - Erase counts begin at 1. Where wear is levelled, they begin with what spare areas say.
 //! - When a block was closed is taken to be when it was begun, as far as that is in spare areas.
+//! - A mount by a block log reads few first pages. The others are read later (`unread.rs`).
 //!
 //! What two policies that are made for each other share is theirs and not noted here (`policy/notes`).
 
 use super::times::BlockTimes;
+use super::unread::Unread;
 use super::{Blocks, MultiLri};
 use crate::RamLedger;
 use crate::medium::FirstPages;
@@ -67,11 +69,6 @@ impl Wants {
         Self { times: true, deaths: true, ..self }
     }
 
-    /// Whether it is anything.
-    pub(crate) fn is_any(self) -> bool {
-        self != Self::NOTHING
-    }
-
     /// The needs of either of two.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
@@ -95,6 +92,10 @@ pub(crate) struct Notes {
     pub(super) times: Option<BlockTimes>,
     pub(super) lists: Option<MultiLri>,
     pub(super) erases: Option<Vec<u32>>,
+    /// Blocks whose first page the mount has not read.
+    pub(super) unread: Unread,
+    /// How many streams placement has: a block of no stream of its keeps the one it has.
+    streams: u8,
     /// Until a recovery is over: blocks that it has begun itself.
     begun: Vec<Block>,
     up: bool,
@@ -128,6 +129,7 @@ impl Notes {
 
     /// The first page of the block is being written.
     pub(super) fn begun(&mut self, block: Block) {
+        self.unread.remove(block);
         if let Some(times) = &mut self.times {
             times.begun(block, self.now);
         }
@@ -175,6 +177,7 @@ impl Notes {
         if let Some(erases) = &self.erases {
             ledger.structure("blocks.erase_counts", erases.len() as u64 * 4);
         }
+        self.unread.ram(ledger);
         ledger.index("index.begun_by_recovery", self.begun.capacity() as u64 * 4);
     }
 }
@@ -215,6 +218,10 @@ impl Blocks {
         if let Some(times) = &mut self.notes.times {
             times.forget(now);
         }
+        self.notes.streams = streams;
+        if self.log_pages().is_some() {
+            self.find_unread(first, &begun);
+        }
         for (block, spare) in first.iter() {
             if let Some(erases) = self.notes.erases.as_mut().filter(|_| levelled) {
                 let here = &mut erases[block.index()];
@@ -223,17 +230,23 @@ impl Blocks {
             if begun.contains(&block) || !self.is_in_use(block) {
                 continue;
             }
-            if let Some(times) = &mut self.notes.times {
-                times.found(block, spare.version.min(now));
-            }
-            if spare.stream < streams && !self.is_metadata(self.stream_of(block)) {
-                self.streams[block.index()] = spare.stream;
-            }
+            self.note_first_page(block, spare.version, spare.stream);
         }
         for block in begun {
             if let Some(times) = &mut self.notes.times {
-                times.found(block, now);
+                times.found(block, now, now);
             }
+        }
+    }
+
+    /// The first page of a block that was written before the mount is of this version, and this stream has written it.
+    pub(super) fn note_first_page(&mut self, block: Block, version: u64, stream: u8) {
+        let now = self.notes.now;
+        if let Some(times) = &mut self.notes.times {
+            times.found(block, version.min(now), now);
+        }
+        if stream < self.notes.streams && !self.is_metadata(self.stream_of(block)) {
+            self.streams[block.index()] = stream;
         }
     }
 }
@@ -298,7 +311,8 @@ pub(crate) mod scene {
 mod tests {
     use super::scene::Scene;
     use super::*;
-    use phelsuma_nand::{Kind, Spare};
+    use phelsuma_nand::sim::SimConfig;
+    use phelsuma_nand::{Content, Kind, Nand, Op, Purpose, SimNand, Spare, TIMINGS, Time};
 
     #[test]
     fn nothing_is_noted_that_nobody_asks_for() {
@@ -333,5 +347,35 @@ mod tests {
         // Nothing says how old block 3 is: it has the largest age there is. Wear was not levelled: `aux` holds no count
         // of erases.
         assert_eq!((view.since_first_write(Block(3)), view.erases(Block(0))), (1 << 31, 1));
+    }
+
+    #[test]
+    fn first_pages_that_a_mount_has_not_read_are_read_later() {
+        let mut scene = Scene::new(200, 4, 2, Wants::NOTHING.times());
+        let mut nand = SimNand::new(&SimConfig::new(scene.blocks.geometry, TIMINGS[0].2));
+        for block in (0..200).step_by(3) {
+            scene.write(block, 0);
+            let number = u64::from(block);
+            let (version, seq) = (100 + number, 1 + number);
+            let spare = Spare { kind: Kind::User, stream: 1, key: 0, version, seq, data_crc: 0, aux: 0 };
+            let page = scene.blocks.geometry.page(Block(block), 0);
+            nand.erase(Block(block), Op::new(Time::ZERO, Purpose::Gc)).unwrap();
+            nand.program(page, Content::Hollow(0), &spare, Op::new(Time::ZERO, Purpose::Host)).unwrap();
+        }
+        let mut first = FirstPages::new(200, true);
+        first.read(Block(0), &Spare { kind: Kind::User, stream: 1, key: 0, version: 100, seq: 1, data_crc: 0, aux: 0 });
+        scene.blocks.notes.now = 1_000;
+        scene.blocks.find_unread(&first, &[Block(3)]);
+        scene.blocks.notes.streams = 2;
+        // Block 6 is erased, and begun again, meanwhile.
+        scene.write(6, 0);
+        for _ in 0..200 {
+            scene.blocks.read_first_page(&mut nand, Time::ZERO);
+        }
+        assert_eq!(nand.stats().of(Purpose::Placement).spare_reads, 67 - 3, "each once");
+        assert!(scene.blocks.notes.unread.is_empty());
+        let view = scene.view();
+        assert_eq!([6, 9, 198].map(|block| view.since_first_write(Block(block))), [0, 891, 702]);
+        assert_eq!([0, 3, 6, 9].map(|block| view.stream_of(Block(block))), [0, 0, 0, 1]);
     }
 }

@@ -43,10 +43,14 @@ impl FirstPages {
         blocks.filter_map(|(block, found)| Some((block, found.as_ref()?)))
     }
 
+    /// What the first page of a block says, if it was read.
+    pub(crate) fn of(&self, block: Block) -> Option<&FirstPage> {
+        self.pages.get(block.index())?.as_ref()
+    }
+
     /// The erase count in a block's first page, if there is one.
     pub(crate) fn erases_of(&self, block: Block) -> Option<u32> {
-        let first = self.pages.get(block.index())?.as_ref()?;
-        Some(first.erases).filter(|erases| *erases > 0)
+        Some(self.of(block)?.erases).filter(|erases| *erases > 0)
     }
 
     /// RAM that it takes, in bytes.

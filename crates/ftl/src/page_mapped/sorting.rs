@@ -46,6 +46,7 @@ impl PageMapped {
     ) -> (u8, Time) {
         if self.blocks.notes.any() {
             self.blocks.tick();
+            self.blocks.read_first_page(nand, at);
         }
         if self.sorting.asks.pages { self.sort(nand, key, hint, at, fetched) } else { (0, at) }
     }
