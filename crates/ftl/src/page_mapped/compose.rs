@@ -49,7 +49,7 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
             blocks.set_region(Region::behind(geometry, &anchors, region_blocks(geometry)));
         }
         if asks.fetches {
-            mapping.fetch_for_placement();
+            mapping.fetch_for_placement(true);
         }
         Ok(Self {
             shape,

@@ -73,6 +73,9 @@ impl PageMapped {
                 self.make_space(nand, at)?;
             }
             let content = request.data.page(index, page_bytes);
+            if self.sorting.asks.fetches {
+                self.mapping.fetch_for_placement(self.placement.reads_old(key));
+            }
             let io = mapping_io!(self, nand, at);
             self.mapping.prepare(io, key, true, &mut self.before)?;
             // What an entry leaves the cache for is on flash before the room that it makes is used.

@@ -61,6 +61,7 @@ impl PageMapped {
         let mut old_spare = None;
         if asks.old_spares
             && let Some(Place::At(page)) = place
+            && self.placement.reads_old(key)
         {
             let (read, done) = nand.read_spare(page, Op::new(at, Purpose::Placement));
             at = at.max(done);

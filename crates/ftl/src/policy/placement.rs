@@ -93,12 +93,13 @@ impl Asks {
         Self { pages: true, ..self }
     }
 
-    /// Entries that a lazy mapping does not have are fetched first: no old copy is [`OldCopy::Unknown`].
+    /// Entries that a lazy mapping does not have are fetched first, where that is worth it
+    /// ([`Placement::reads_old`]). No old copy of such a page is [`OldCopy::Unknown`].
     pub const fn fetches(self) -> Self {
         Self { fetches: true, ..self }
     }
 
-    /// The spare area of the old copy is read first.
+    /// The spare area of the old copy is read first, where that is worth it ([`Placement::reads_old`]).
     pub const fn old_spares(self) -> Self {
         Self { old_spares: true, ..self }
     }
@@ -123,6 +124,14 @@ pub trait Placement: State + PlacementCopy + Send {
     fn host(&mut self, view: &View<'_>, write: &HostWrite) -> u8 {
         let _ = (view, write);
         0
+    }
+
+    /// Whether it is worth the reads to know the old copy of a page that the host writes: its spare area, and before that
+    /// its place where a lazy mapping does not have it. Called before [`Placement::host`], for those that request either.
+    #[inline]
+    fn reads_old(&self, page: LogicalPage) -> bool {
+        let _ = page;
+        true
     }
 
     /// What the spare area of the page that was sorted last is to say, for those that request it ([`Asks::lives`]).

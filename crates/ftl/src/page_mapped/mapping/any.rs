@@ -177,8 +177,8 @@ impl Mapping for AnyMapping {
         each!(self, own => own.known(key))
     }
 
-    fn fetch_for_placement(&mut self) {
-        each!(self, own => own.fetch_for_placement())
+    fn fetch_for_placement(&mut self, fetches: bool) {
+        each!(self, own => own.fetch_for_placement(fetches))
     }
 
     #[inline]

@@ -168,9 +168,11 @@ pub(crate) trait Mapping: Clone {
     /// Where `key`, which is prepared, is now, as far as RAM has it. Nothing changes, and nothing is counted.
     fn known(&self, key: LogicalPage) -> Option<Place>;
 
-    /// From now on the page that a host write makes stale is needed at once: entries that are not cached are fetched
-    /// for it.
-    fn fetch_for_placement(&mut self) {}
+    /// Whether the page that a host write makes stale is needed at once, from now on: entries that are not cached are
+    /// fetched for it.
+    fn fetch_for_placement(&mut self, fetches: bool) {
+        let _ = fetches;
+    }
 
     /// The physical page that `key`, which is prepared, had last: what its next page is to name in its spare area.
     #[inline]

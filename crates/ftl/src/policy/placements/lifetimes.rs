@@ -20,13 +20,19 @@
 //! - There are no more streams than a sixth of the spare blocks, and at least two.
 //! - A lazy mapping may not have the old copy's place. Then nothing is known of the page, or its translation page is read
 //!   (`placement.unknown=fetch`).
+//! - Old copies are looked at only while lives before say something of the next one ([`Predictions`]). Of uniform writes
+//!   they say nothing.
 //! - A power cut loses nothing: all that is known is in spare areas.
 
+use super::predictions::Predictions;
 use super::unknown::UNKNOWN;
-use crate::RamLedger;
 use crate::blocks::{View, Wants};
 use crate::policy::{Asks, Context, HostWrite, MovedPage, Placement, PlacementSpec, State};
+use crate::spec::Chosen;
+use crate::{Counter, RamLedger};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
+use phelsuma_nand::LogicalPage;
 use phelsuma_nand::state::Preserve;
 
 /// The most streams of host writes.
@@ -51,6 +57,9 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
     let asks = Asks::NOTHING.pages().old_spares().lives();
     if values.is(&UNKNOWN, "fetch") { asks.fetches() } else { asks }
 });
+
+/// With the places of old copies, where a lazy mapping does not have them.
+pub(crate) const FETCHING: Chosen<PlacementSpec> = SPEC.chosen().with(0, 1);
 
 /// Streams of host writes, and of moved pages.
 fn streams(context: &Context) -> (u8, u8) {
@@ -120,12 +129,14 @@ struct Lifetimes {
     moved: u8,
     /// Of the page that was sorted last.
     life: u8,
+    predictions: Predictions,
 }
 
 impl Lifetimes {
     fn new(context: &Context) -> Self {
         let (host, moved) = streams(context);
-        Self { logical_pages: context.logical_pages.into(), host, moved, life: 0 }
+        let predictions = Predictions::new(context.logical_pages);
+        Self { logical_pages: context.logical_pages.into(), host, moved, life: 0, predictions }
     }
 
     /// Of `classes`, apart by a factor of three, that of a life. All from `longest` on are one.
@@ -145,13 +156,25 @@ impl Placement for Lifetimes {
             self.life = Life::UNKNOWN.0;
             return self.host - 1;
         };
-        let life = Life(write.old_life).and(view.age_of_version(old.version));
+        let (before, age) = (Life(write.old_life), view.age_of_version(old.version));
+        if before.lives() > 0 && Predictions::samples(write.page) {
+            self.predictions.ended(half_octaves(before.mean()), half_octaves(age));
+        }
+        let life = before.and(age);
         self.life = life.0;
         Self::class(self.logical_pages, self.host, life.mean())
     }
 
+    fn reads_old(&self, page: LogicalPage) -> bool {
+        self.predictions.follows(page)
+    }
+
     fn life(&self) -> u8 {
         self.life
+    }
+
+    fn counters(&self, out: &mut Vec<Counter>) {
+        out.push(Counter::level("lives_differ", self.predictions.differ().into()));
     }
 
     fn moved(&mut self, view: &View<'_>, page: &MovedPage) -> u8 {
@@ -167,7 +190,9 @@ impl Placement for Lifetimes {
 }
 
 impl State for Lifetimes {
-    fn enter(&self, _ledger: &mut RamLedger) {}
+    fn enter(&self, ledger: &mut RamLedger) {
+        ledger.structure("placement.predictions", size_of::<Predictions>() as u64);
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub(crate) mod midas;
 pub(crate) mod one_stream;
 pub(crate) mod oracle;
 pub(crate) mod partitions;
+mod predictions;
 mod randomness;
 pub(crate) mod sepbit;
 pub(crate) mod static_quota;

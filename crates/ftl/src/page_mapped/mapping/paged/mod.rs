@@ -60,8 +60,9 @@ pub(crate) struct PagedMapping {
     table: TranslationTable,
     cache: MappingCache,
     on_miss: OnMiss,
-    /// A lazy mapping fetches entries for host writes all the same: placement needs the pages that they make stale.
-    fetches_for_placement: bool,
+    /// Whether a lazy mapping fetches entries for host writes all the same: placement may need the pages that they make
+    /// stale.
+    fetches_for_placement: Option<bool>,
     barriers: Barriers,
     /// What bounds a recovery's scan, where there is one to come.
     checkpoints: Option<Checkpoints>,
@@ -139,7 +140,7 @@ impl PagedMapping {
             table: TranslationTable::new(geometry, logical_pages, directory),
             cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page),
             on_miss,
-            fetches_for_placement: false,
+            fetches_for_placement: None,
             barriers,
             checkpoints: None,
             queue: None,
@@ -241,7 +242,7 @@ impl PagedMapping {
     /// Whether a host write reads the translation page of an entry that is not cached.
     #[inline]
     fn fetches(&self) -> bool {
-        self.on_miss == OnMiss::Fetch || self.fetches_for_placement
+        self.on_miss == OnMiss::Fetch || self.fetches_for_placement == Some(true)
     }
 
     /// An entry as flash has it.

@@ -126,9 +126,9 @@ impl Mapping for PagedMapping {
         self.cache.find(key.0).map(|slot| self.place(self.cache.value(slot)))
     }
 
-    /// Entries are fetched for host writes from now on.
-    fn fetch_for_placement(&mut self) {
-        self.fetches_for_placement = true;
+    /// Whether entries are fetched for host writes from now on.
+    fn fetch_for_placement(&mut self, fetches: bool) {
+        self.fetches_for_placement = Some(fetches);
     }
 
     /// The physical page that `key`, whose entry is cached, had last.
@@ -445,7 +445,7 @@ impl Mapping for PagedMapping {
             Counter::sum("translation_pages_unreadable", self.tally.translation_pages_unreadable),
             Counter::sum("checkpoint_synchronizations", self.tally.checkpoint_synchronizations),
         ]);
-        if self.fetches_for_placement {
+        if self.fetches_for_placement.is_some() {
             out.push(Counter::sum("entries_fetched_for_placement", self.tally.fetched_for_placement));
         }
         self.table.counters(out);

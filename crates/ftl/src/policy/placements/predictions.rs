@@ -1,0 +1,139 @@
+//! Whether the lives that a page had say anything of its next one.
+//!
+//! Where all pages are written alike they say nothing, and it is not worth a read to know them. So a sample of the pages
+//! is followed in any case, and the others as long as the sample shows that lives differ.
+//!
+//! Of each life of such a page that ends there are two numbers: the binary logarithms of the mean life before, and of
+//! this life. The square of their correlation is the share of the differences between lives that the lives before
+//! explain. Uniform writes have a share of 0.
+
+use phelsuma_nand::LogicalPage;
+use phelsuma_nand::state::Preserve;
+
+/// One page in so many is followed in any case.
+const SAMPLE: u32 = 16;
+/// The least share that is worth the reads.
+const SHARE_MIN: f64 = 0.05;
+/// Fewer ends than this say nothing: the share of that many is 0 within about an eighth of the least share.
+const ENDS_MIN: u64 = 160;
+
+/// The sums that the correlation is of.
+#[derive(Clone, Preserve)]
+pub(super) struct Predictions {
+    ends: u64,
+    before: u64,
+    life: u64,
+    before_squared: u64,
+    life_squared: u64,
+    both: u64,
+    /// The sums are halved at so many ends.
+    halved_at: u64,
+    differ: bool,
+}
+
+impl Predictions {
+    /// None yet: pages are followed until something is learned.
+    pub(super) fn new(logical_pages: u32) -> Self {
+        Self {
+            ends: 0,
+            before: 0,
+            life: 0,
+            before_squared: 0,
+            life_squared: 0,
+            both: 0,
+            // Half a drive write, at about as many ends of the sample's.
+            halved_at: (u64::from(logical_pages) / u64::from(2 * SAMPLE)).max(2 * ENDS_MIN),
+            differ: true,
+        }
+    }
+
+    /// Whether a page is one of the sample. By a product that has no pattern of the numbers of pages.
+    pub(super) fn samples(page: LogicalPage) -> bool {
+        page.0.wrapping_mul(0x9e37_79b1) < u32::MAX / SAMPLE
+    }
+
+    /// Whether it is worth a read to know a page's lives.
+    pub(super) fn follows(&self, page: LogicalPage) -> bool {
+        self.differ || Self::samples(page)
+    }
+
+    /// Whether lives differ in a way that those before show.
+    pub(super) fn differ(&self) -> bool {
+        self.differ
+    }
+
+    /// A life of a page of the sample has ended: the logarithms of the mean before, and of its own.
+    pub(super) fn ended(&mut self, before: u8, life: u8) {
+        let (before, life) = (u64::from(before), u64::from(life));
+        self.ends += 1;
+        self.before += before;
+        self.life += life;
+        self.before_squared += before * before;
+        self.life_squared += life * life;
+        self.both += before * life;
+        if self.ends.is_multiple_of(ENDS_MIN) {
+            self.differ = self.share() >= SHARE_MIN;
+        }
+        if self.ends >= self.halved_at {
+            let sums = [&mut self.before, &mut self.life, &mut self.before_squared, &mut self.life_squared];
+            sums.into_iter().chain([&mut self.both, &mut self.ends]).for_each(|sum| *sum /= 2);
+        }
+    }
+
+    /// The square of the correlation; 0 where it is negative, and where all lives are the same.
+    fn share(&self) -> f64 {
+        let [ends, before, life, before_squared, life_squared, both] =
+            [self.ends, self.before, self.life, self.before_squared, self.life_squared, self.both]
+                .map(|sum| sum as f64);
+        let covariance = ends * both - before * life;
+        let variances = (ends * before_squared - before * before) * (ends * life_squared - life * life);
+        if covariance > 0.0 && variances > 0.0 { covariance * covariance / variances } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    /// A number below a limit, without a pattern (xorshift).
+    fn drawn(state: &mut u64, limit: u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        (*state >> 20) % limit
+    }
+
+    #[test]
+    fn a_sixteenth_of_the_pages_is_the_sample() {
+        let sampled: Vec<u32> = (0..16_000).filter(|page| Predictions::samples(LogicalPage(*page))).collect();
+        assert!((950..1_050).contains(&sampled.len()), "{}", sampled.len());
+        assert!(sampled.iter().any(|page| page % 2 == 0) && sampled.iter().any(|page| page % 2 == 1));
+    }
+
+    #[test]
+    fn lives_without_a_pattern_are_not_followed_and_others_are() {
+        let (mut predictions, mut state) = (Predictions::new(10_000), 88_172_645_463_325_252);
+        assert!(predictions.follows(LogicalPage(1)), "nothing is known yet");
+        for _ in 0..20 * ENDS_MIN {
+            predictions.ended(drawn(&mut state, 20) as u8 + 10, drawn(&mut state, 20) as u8 + 10);
+        }
+        assert!(!predictions.differ() && !predictions.follows(LogicalPage(1)));
+        // From now on half of the pages live for a quarter of the others' time: two half octaves are four units.
+        let mut ends = 0;
+        while !predictions.differ() {
+            let class = 6 * drawn(&mut state, 2);
+            predictions.ended((class + drawn(&mut state, 8)) as u8 + 10, (class + drawn(&mut state, 12)) as u8 + 10);
+            ends += 1;
+        }
+        assert!(ends <= 8 * ENDS_MIN, "{ends}");
+    }
+
+    #[test]
+    fn equal_lives_are_not_worth_a_read() {
+        let mut predictions = Predictions::new(10_000);
+        (0..ENDS_MIN).for_each(|_| predictions.ended(30, 30));
+        assert!(!predictions.differ());
+        assert!(predictions.ends < predictions.halved_at && predictions.both > 0);
+    }
+}
