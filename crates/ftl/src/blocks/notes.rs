@@ -13,6 +13,7 @@
 //!
 //! What two policies that are made for each other share is theirs and not noted here (`policy/notes`).
 
+use super::ages::BlockAges;
 use super::times::BlockTimes;
 use super::unread::Unread;
 use super::{Blocks, MultiLri};
@@ -20,8 +21,8 @@ use crate::RamLedger;
 use crate::medium::FirstPages;
 use alloc::vec;
 use alloc::vec::Vec;
-use phelsuma_nand::Block;
 use phelsuma_nand::state::Preserve;
+use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
 
 /// The notes on blocks that a policy needs: `Wants::NOTHING.times().lists()`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,13 +32,14 @@ pub struct Wants {
     erases: bool,
     clock: bool,
     closed: bool,
+    ages: bool,
     pub(crate) deaths: bool,
 }
 
 impl Wants {
     /// Nothing.
     pub const NOTHING: Self =
-        Self { times: false, lists: false, erases: false, clock: false, closed: false, deaths: false };
+        Self { times: false, lists: false, erases: false, clock: false, closed: false, ages: false, deaths: false };
 
     /// When the first page of each was written, and when it lost the last.
     pub const fn times(self) -> Self {
@@ -64,9 +66,15 @@ impl Wants {
         Self { times: true, closed: true, ..self }
     }
 
-    /// The times, and a victim part to be called with each page that dies ([`Victim::died`](crate::policy::Victim::died)).
+    /// How long ago each was closed, and lost the last page: to a thousandth of the time in which the drive is written,
+    /// at two bytes each.
+    pub const fn ages(self) -> Self {
+        Self { ages: true, ..self }
+    }
+
+    /// A victim part to be called with each page that dies ([`Victim::died`](crate::policy::Victim::died)).
     pub const fn deaths(self) -> Self {
-        Self { times: true, deaths: true, ..self }
+        Self { deaths: true, ..self }
     }
 
     /// The needs of either of two.
@@ -77,6 +85,7 @@ impl Wants {
             erases: self.erases || other.erases,
             clock: self.clock || other.clock,
             closed: self.closed || other.closed,
+            ages: self.ages || other.ages,
             deaths: self.deaths || other.deaths,
         }
     }
@@ -90,6 +99,7 @@ pub(crate) struct Notes {
     /// more.
     pub(super) now: u64,
     pub(super) times: Option<BlockTimes>,
+    pub(super) ages: Option<BlockAges>,
     pub(super) lists: Option<MultiLri>,
     pub(super) erases: Option<Vec<u32>>,
     /// Blocks whose first page the mount has not read.
@@ -109,6 +119,7 @@ impl Notes {
                 true => BlockTimes::with_closed(blocks),
                 false => BlockTimes::new(blocks),
             }),
+            ages: wants.ages.then(|| BlockAges::new(blocks, pages_per_block)),
             lists: wants.lists.then(|| MultiLri::new(blocks, pages_per_block)),
             erases: wants.erases.then(|| vec![0; blocks as usize]),
             ..Self::default()
@@ -133,6 +144,9 @@ impl Notes {
         if let Some(times) = &mut self.times {
             times.begun(block, self.now);
         }
+        if let Some(ages) = &mut self.ages {
+            ages.begun(self.now);
+        }
         if self.any && !self.up {
             self.begun.push(block);
         }
@@ -141,6 +155,9 @@ impl Notes {
     pub(super) fn closed(&mut self, block: Block, live: u16) {
         if let Some(times) = &mut self.times {
             times.closed(block, self.now);
+        }
+        if let Some(ages) = &mut self.ages {
+            ages.closed(block, self.now);
         }
         if let Some(lists) = &mut self.lists {
             lists.enter(block, live.into());
@@ -158,8 +175,21 @@ impl Notes {
         if let Some(times) = &mut self.times {
             times.lost_a_page(block, self.now);
         }
+        if let Some(ages) = &mut self.ages {
+            ages.lost_a_page(block, self.now);
+        }
         if let Some(lists) = &mut self.lists {
             lists.lowered(block, live.into());
+        }
+    }
+
+    /// Flash shows that a block was begun then.
+    fn found(&mut self, block: Block, at: u64) {
+        if let Some(times) = &mut self.times {
+            times.found(block, at, self.now);
+        }
+        if let Some(ages) = &mut self.ages {
+            ages.found(block, at, self.now);
         }
     }
 
@@ -170,6 +200,9 @@ impl Notes {
         ledger.structure("blocks.logical_time", 8);
         if let Some(times) = &self.times {
             times.ram(ledger);
+        }
+        if let Some(ages) = &self.ages {
+            ages.ram(ledger);
         }
         if let Some(lists) = &self.lists {
             lists.ram(ledger);
@@ -218,9 +251,12 @@ impl Blocks {
         if let Some(times) = &mut self.notes.times {
             times.forget(now);
         }
+        if let Some(ages) = &mut self.notes.ages {
+            ages.forget(now);
+        }
         self.notes.streams = streams;
         if self.log_pages().is_some() {
-            self.find_unread(first, &begun);
+            self.notes.unread = self.unread(first, &begun);
         }
         for (block, spare) in first.iter() {
             if let Some(erases) = self.notes.erases.as_mut().filter(|_| levelled) {
@@ -233,18 +269,39 @@ impl Blocks {
             self.note_first_page(block, spare.version, spare.stream);
         }
         for block in begun {
-            if let Some(times) = &mut self.notes.times {
-                times.found(block, now, now);
-            }
+            self.notes.found(block, now);
+        }
+    }
+
+    /// The blocks of users of which these do not have the first page, but for those that the recovery has begun itself.
+    fn unread(&self, first: &FirstPages, begun: &[Block]) -> Unread {
+        let of_users = (0..self.geometry.blocks())
+            .map(Block)
+            .filter(|block| self.is_in_use(*block) && !self.is_metadata(self.stream_of(*block)));
+        let unread = of_users.filter(|block| first.of(*block).is_none() && !begun.contains(block));
+        Unread::of(self.geometry.blocks(), unread)
+    }
+
+    /// Reads one of the first pages that the mount has not read. Nothing waits for it.
+    #[inline]
+    pub(crate) fn read_first_page<N: Nand>(&mut self, nand: &mut N, at: Time) {
+        if !self.notes.unread.is_empty() {
+            self.read_next_unread(nand, at);
+        }
+    }
+
+    #[cold]
+    fn read_next_unread<N: Nand>(&mut self, nand: &mut N, at: Time) {
+        let Some(block) = self.notes.unread.take() else { return };
+        let (read, _) = nand.read_spare(self.geometry.page(block, 0), Op::new(at, Purpose::Placement));
+        if let SpareRead::Written(spare) = read {
+            self.note_first_page(block, spare.version, spare.stream);
         }
     }
 
     /// The first page of a block that was written before the mount is of this version, and this stream has written it.
     pub(super) fn note_first_page(&mut self, block: Block, version: u64, stream: u8) {
-        let now = self.notes.now;
-        if let Some(times) = &mut self.notes.times {
-            times.found(block, version.min(now), now);
-        }
+        self.notes.found(block, version.min(self.notes.now));
         if stream < self.notes.streams && !self.is_metadata(self.stream_of(block)) {
             self.streams[block.index()] = stream;
         }
@@ -312,7 +369,7 @@ mod tests {
     use super::scene::Scene;
     use super::*;
     use phelsuma_nand::sim::SimConfig;
-    use phelsuma_nand::{Content, Kind, Nand, Op, Purpose, SimNand, Spare, TIMINGS, Time};
+    use phelsuma_nand::{Content, Kind, SimNand, Spare, TIMINGS};
 
     #[test]
     fn nothing_is_noted_that_nobody_asks_for() {
@@ -365,7 +422,7 @@ mod tests {
         let mut first = FirstPages::new(200, true);
         first.read(Block(0), &Spare { kind: Kind::User, stream: 1, key: 0, version: 100, seq: 1, data_crc: 0, aux: 0 });
         scene.blocks.notes.now = 1_000;
-        scene.blocks.find_unread(&first, &[Block(3)]);
+        scene.blocks.notes.unread = scene.blocks.unread(&first, &[Block(3)]);
         scene.blocks.notes.streams = 2;
         // Block 6 is erased, and begun again, meanwhile.
         scene.write(6, 0);

@@ -3,12 +3,10 @@
 //! A mount by the block log reads the first spare areas of few blocks. The drive reads those of the others while it
 //! serves: one with each page that the host writes. Until then such a block has the largest age there is.
 
-use super::Blocks;
 use crate::RamLedger;
-use crate::medium::FirstPages;
 use alloc::vec::Vec;
+use phelsuma_nand::Block;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Block, Nand, Op, Purpose, SpareRead, Time};
 
 /// The blocks whose first page is to be read.
 #[derive(Clone, Default, Debug, Preserve)]
@@ -21,9 +19,15 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    fn insert(&mut self, block: Block) {
-        self.bits[block.index() / 64] |= 1 << (block.0 % 64);
-        self.left += 1;
+    /// These, of a drive of so many blocks.
+    pub(super) fn of(blocks: u32, unread: impl Iterator<Item = Block>) -> Self {
+        let mut bits = alloc::vec![0; blocks.div_ceil(64) as usize];
+        let mut left = 0;
+        for block in unread {
+            bits[block.index() / 64] |= 1 << (block.0 % 64);
+            left += 1;
+        }
+        if left == 0 { Self::default() } else { Self { bits, left, hand: 0 } }
     }
 
     fn contains(&self, block: Block) -> bool {
@@ -47,7 +51,7 @@ impl Unread {
     }
 
     /// Takes the next one out.
-    fn take(&mut self) -> Option<Block> {
+    pub(super) fn take(&mut self) -> Option<Block> {
         if self.is_empty() {
             return None;
         }
@@ -64,38 +68,5 @@ impl Unread {
 
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("blocks.times_to_read", self.bits.len() as u64 * 8);
-    }
-}
-
-impl Blocks {
-    /// A mount has read these first pages. Those of the other blocks in use are to be read, but for blocks that the
-    /// recovery has begun itself.
-    pub(super) fn find_unread(&mut self, first: &FirstPages, begun: &[Block]) {
-        let geometry = self.geometry;
-        let mut unread = Unread { bits: alloc::vec![0; geometry.blocks().div_ceil(64) as usize], left: 0, hand: 0 };
-        for block in (0..geometry.blocks()).map(Block) {
-            let is_of_users = self.is_in_use(block) && !self.is_metadata(self.stream_of(block));
-            if is_of_users && first.of(block).is_none() && !begun.contains(&block) {
-                unread.insert(block);
-            }
-        }
-        self.notes.unread = if unread.is_empty() { Unread::default() } else { unread };
-    }
-
-    /// Reads one of the first pages that the mount has not read. Nothing waits for it.
-    #[inline]
-    pub(crate) fn read_first_page<N: Nand>(&mut self, nand: &mut N, at: Time) {
-        if !self.notes.unread.is_empty() {
-            self.read_next_unread(nand, at);
-        }
-    }
-
-    #[cold]
-    fn read_next_unread<N: Nand>(&mut self, nand: &mut N, at: Time) {
-        let Some(block) = self.notes.unread.take() else { return };
-        let (read, _) = nand.read_spare(self.geometry.page(block, 0), Op::new(at, Purpose::Placement));
-        if let SpareRead::Written(spare) = read {
-            self.note_first_page(block, spare.version, spare.stream);
-        }
     }
 }

@@ -71,16 +71,24 @@ impl<'a> View<'a> {
         self.notes.times.as_ref().map_or(0, |times| times.since_first_write(block, self.notes.now))
     }
 
-    /// How long ago a block was closed.
+    /// How long ago a block was closed, for a policy that wants that or [ages](super::Wants::ages).
     #[inline]
     pub fn since_closed(&self, block: Block) -> u32 {
-        self.notes.times.as_ref().map_or(0, |times| times.since_closed(block, self.notes.now))
+        match (&self.notes.ages, &self.notes.times) {
+            (Some(ages), _) => ages.since_closed(block, self.notes.now),
+            (None, Some(times)) => times.since_closed(block, self.notes.now),
+            (None, None) => 0,
+        }
     }
 
     /// The dormant period of a block: how long ago it lost a page, or was begun if it has lost none.
     #[inline]
     pub fn dormant(&self, block: Block) -> u32 {
-        self.notes.times.as_ref().map_or(0, |times| times.dormant(block, self.notes.now))
+        match (&self.notes.ages, &self.notes.times) {
+            (Some(ages), _) => ages.dormant(block, self.notes.now),
+            (None, Some(times)) => times.dormant(block, self.notes.now),
+            (None, None) => 0,
+        }
     }
 
     /// The largest lifetime of a page of the block: from its first write to its last loss.

@@ -71,7 +71,7 @@ pub(crate) static SPEC: VictimSpec =
             chosen_at: 0,
         })
     })
-    .wants(|_| Wants::NOTHING.clock().closed().deaths());
+    .wants(|_| Wants::NOTHING.clock().ages().deaths());
 
 crate::policy_state! {
     /// The block with the least u / ((1 - u) a^(1 - s) d^s).
@@ -230,7 +230,7 @@ mod tests {
     use crate::blocks::scene::Scene;
     use crate::policy::{Context, victims::cost_age::COST_BENEFIT_SEALED};
 
-    const WANTS: Wants = Wants::NOTHING.clock().closed().deaths();
+    const WANTS: Wants = Wants::NOTHING.clock().ages().deaths();
 
     fn built(spec: &'static VictimSpec, blocks: u32, pages_per_block: u32) -> Box<dyn Victim> {
         let logical_pages = 100 * blocks * pages_per_block;
