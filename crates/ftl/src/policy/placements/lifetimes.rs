@@ -17,7 +17,7 @@
 //! - Classes are apart by a factor of three, around as many writes as there are logical pages. Uniform writes have all
 //!   lives there.
 //! - Host writes and moved pages have streams of their own: pages that live on after a burst are not mixed with new ones.
-//! - There are no more streams than a sixth of the spare blocks, and at least two.
+//! - There are no more open blocks of theirs than a sixth of the spare blocks, and at least two streams.
 //! - A lazy mapping may not have the old copy's place. Then nothing is known of the page, or its translation page is read
 //!   (`placement.unknown=fetch`).
 //! - Old copies are looked at only while lives before say something of the next one ([`Predictions`]). Of uniform writes
@@ -39,7 +39,7 @@ use phelsuma_nand::state::Preserve;
 const HOST_MAX: u8 = 4;
 /// The most streams of moved pages.
 const MOVED_MAX: u8 = 6;
-/// Spare blocks to a stream, at least.
+/// Spare blocks to an open block of a stream, at least.
 const SPARE_BLOCKS: u64 = 6;
 
 pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
@@ -65,7 +65,7 @@ pub(crate) const FETCHING: Chosen<PlacementSpec> = SPEC.chosen().with(0, 1);
 fn streams(context: &Context) -> (u8, u8) {
     let pages = u64::from(context.blocks) * u64::from(context.pages_per_block);
     let spare = pages.saturating_sub(context.logical_pages.into()) / u64::from(context.pages_per_block).max(1);
-    let all = (spare / SPARE_BLOCKS).clamp(2, u64::from(HOST_MAX + MOVED_MAX)) as u8;
+    let all = (spare / (SPARE_BLOCKS * u64::from(context.dies))).clamp(2, u64::from(HOST_MAX + MOVED_MAX)) as u8;
     let host = (all * HOST_MAX / (HOST_MAX + MOVED_MAX)).max(1);
     (host, all - host)
 }
@@ -233,15 +233,18 @@ mod tests {
 
     #[test]
     fn a_small_drive_has_few_streams() {
-        let context = |blocks, logical_pages| Context {
+        let context = |blocks, logical_pages, dies| Context {
             blocks,
             pages_per_block: 10,
+            dies,
             logical_pages,
             seed: 1,
             values: *SPEC.chosen(),
         };
-        assert_eq!(streams(&context(64, 520)), (1, 1));
-        assert_eq!(streams(&context(250, 2_250)), (1, 3));
-        assert_eq!(streams(&context(1_000, 9_000)), (4, 6));
+        assert_eq!(streams(&context(64, 520, 1)), (1, 1));
+        assert_eq!(streams(&context(250, 2_250, 1)), (1, 3));
+        assert_eq!(streams(&context(1_000, 9_000, 1)), (4, 6));
+        // Each has a block open on each die.
+        assert_eq!(streams(&context(1_000, 9_000, 4)), (1, 3));
     }
 }

@@ -14,8 +14,13 @@ use phelsuma_nand::state::Preserve;
 const SAMPLE: u32 = 16;
 /// The least share that is worth the reads.
 const SHARE_MIN: f64 = 0.05;
-/// Fewer ends than this say nothing: the share of that many is 0 within about an eighth of the least share.
-const ENDS_MIN: u64 = 160;
+/// The share is looked at after so many ends.
+const ENDS: u64 = 64;
+/// The drive is written about as often before the share counts. The second write of cold pages shows that they are cold,
+/// and they have few until then.
+const ROUNDS_MIN: u8 = 4;
+/// Fewer ends say nothing. The share of so many lives without a pattern is 0.002, seldom more than 0.01.
+const ENDS_MIN: u64 = 512;
 
 /// The sums that the correlation is of.
 #[derive(Clone, Preserve)]
@@ -28,6 +33,8 @@ pub(super) struct Predictions {
     both: u64,
     /// The sums are halved at so many ends.
     halved_at: u64,
+    /// How often they were, up to [`ROUNDS_MIN`].
+    rounds: u8,
     differ: bool,
 }
 
@@ -41,8 +48,9 @@ impl Predictions {
             before_squared: 0,
             life_squared: 0,
             both: 0,
-            // Half a drive write, at about as many ends of the sample's.
-            halved_at: (u64::from(logical_pages) / u64::from(2 * SAMPLE)).max(2 * ENDS_MIN),
+            // While the host writes as many pages as it sees, so many of the sample's are written.
+            halved_at: (u64::from(logical_pages) / u64::from(SAMPLE)).max(ENDS_MIN),
+            rounds: 0,
             differ: true,
         }
     }
@@ -71,10 +79,11 @@ impl Predictions {
         self.before_squared += before * before;
         self.life_squared += life * life;
         self.both += before * life;
-        if self.ends.is_multiple_of(ENDS_MIN) {
+        if self.rounds == ROUNDS_MIN && self.ends.is_multiple_of(ENDS) {
             self.differ = self.share() >= SHARE_MIN;
         }
         if self.ends >= self.halved_at {
+            self.rounds = (self.rounds + 1).min(ROUNDS_MIN);
             let sums = [&mut self.before, &mut self.life, &mut self.before_squared, &mut self.life_squared];
             sums.into_iter().chain([&mut self.both, &mut self.ends]).for_each(|sum| *sum /= 2);
         }
@@ -115,7 +124,7 @@ mod tests {
     fn lives_without_a_pattern_are_not_followed_and_others_are() {
         let (mut predictions, mut state) = (Predictions::new(10_000), 88_172_645_463_325_252);
         assert!(predictions.follows(LogicalPage(1)), "nothing is known yet");
-        for _ in 0..20 * ENDS_MIN {
+        for _ in 0..8 * predictions.halved_at {
             predictions.ended(drawn(&mut state, 20) as u8 + 10, drawn(&mut state, 20) as u8 + 10);
         }
         assert!(!predictions.differ() && !predictions.follows(LogicalPage(1)));
@@ -126,13 +135,13 @@ mod tests {
             predictions.ended((class + drawn(&mut state, 8)) as u8 + 10, (class + drawn(&mut state, 12)) as u8 + 10);
             ends += 1;
         }
-        assert!(ends <= 8 * ENDS_MIN, "{ends}");
+        assert!(ends <= 2 * predictions.halved_at, "{ends}");
     }
 
     #[test]
     fn equal_lives_are_not_worth_a_read() {
         let mut predictions = Predictions::new(10_000);
-        (0..ENDS_MIN).for_each(|_| predictions.ended(30, 30));
+        (0..4 * predictions.halved_at).for_each(|_| predictions.ended(30, 30));
         assert!(!predictions.differ());
         assert!(predictions.ends < predictions.halved_at && predictions.both > 0);
     }

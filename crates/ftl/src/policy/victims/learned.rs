@@ -234,7 +234,14 @@ mod tests {
 
     fn built(spec: &'static VictimSpec, blocks: u32, pages_per_block: u32) -> Box<dyn Victim> {
         let logical_pages = 100 * blocks * pages_per_block;
-        spec.chosen().build(&Context { blocks, pages_per_block, logical_pages, seed: 1, values: *spec.chosen() })
+        spec.chosen().build(&Context {
+            blocks,
+            pages_per_block,
+            dies: 1,
+            logical_pages,
+            seed: 1,
+            values: *spec.chosen(),
+        })
     }
 
     fn share(victim: &dyn Victim) -> u64 {
