@@ -33,7 +33,7 @@ fn config_with(name: &str, dies: (u32, u32), cache: u32) -> SoakConfig {
         let all = geometry.pages() as u32;
         match of(geometry, all).soak(&mut SoakState::new(&of(geometry, all)), 1, &mut |_| false) {
             Err(LabError::Workload(FtlError::DoesNotFit { largest_ratio, .. })) => {
-                (largest_ratio > 0.1).then(|| of(geometry, (f64::from(all) * largest_ratio * 0.75) as u32))
+                (largest_ratio > 0.25).then(|| of(geometry, (f64::from(all) * largest_ratio * 0.75) as u32))
             }
             other => panic!("{name}: {other:?}"),
         }
