@@ -1,7 +1,7 @@
 //! Ages of blocks at two bytes each: since they were closed, and since they lost a page last.
 //!
 //! A unit of time is about a thousandth of the pages of the drive. Nothing that is collected in less is worth a
-//! distinction. Ages up to 2^15 units are kept, some 32 times the drive. As with [`BlockTimes`](super::times::BlockTimes), a
+//! distinction. Ages up to 2^15 units are kept, 16 to 32 times the drive. As with [`BlockTimes`](super::times::BlockTimes), a
 //! hand goes round and moves up older moments, before the clock of two bytes starts over.
 
 use crate::RamLedger;
@@ -38,11 +38,11 @@ impl BlockAges {
         (now >> self.shift) as u16
     }
 
-    /// An age in logical time.
+    /// An age in logical time; one that four bytes do not hold is the largest that they do.
     #[inline]
     fn age(&self, moments: &[u16], index: usize, now: u64) -> u32 {
         let units = moments.get(index).map_or(0, |moment| self.units(now).wrapping_sub(*moment));
-        u32::from(units) << self.shift
+        (u64::from(units) << self.shift).min(u32::MAX.into()) as u32
     }
 
     /// The first page of a block is written. The hand goes on by two blocks: it is round before as much is written as the
@@ -122,6 +122,15 @@ mod tests {
         // Of a drive of a few pages a unit is a page; there is no block beyond the last.
         assert_eq!(BlockAges::new(8, 4).shift, 0);
         assert_eq!(ages.since_closed(Block(9_999), now), 0);
+    }
+
+    #[test]
+    fn of_the_largest_drive_ages_are_capped() {
+        let mut ages = BlockAges { shift: BlockAges::new(1 << 20, 1 << 12).shift, ..BlockAges::new(4, 4) };
+        assert_eq!(ages.shift, 22);
+        ages.closed(Block(0), 0);
+        assert_eq!(ages.since_closed(Block(0), 1 << 31), 1 << 31);
+        assert_eq!(ages.since_closed(Block(0), 1 << 36), u32::MAX);
     }
 
     #[test]

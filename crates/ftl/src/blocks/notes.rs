@@ -77,6 +77,11 @@ impl Wants {
         Self { deaths: true, ..self }
     }
 
+    /// Whether first pages need not be read at the mount: ages may come later, and no other note is made of them.
+    pub(crate) fn can_wait(self) -> bool {
+        self == Self { ages: self.ages, deaths: self.deaths, ..Self::NOTHING }
+    }
+
     /// The needs of either of two.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
@@ -152,11 +157,12 @@ impl Notes {
         }
     }
 
-    pub(super) fn closed(&mut self, block: Block, live: u16) {
-        if let Some(times) = &mut self.times {
+    /// The block is a candidate from now on: it was closed now, or is given back by a collection.
+    pub(super) fn candidate(&mut self, block: Block, live: u16, is_given_back: bool) {
+        if let Some(times) = self.times.as_mut().filter(|_| !is_given_back) {
             times.closed(block, self.now);
         }
-        if let Some(ages) = &mut self.ages {
+        if let Some(ages) = self.ages.as_mut().filter(|_| !is_given_back) {
             ages.closed(block, self.now);
         }
         if let Some(lists) = &mut self.lists {
@@ -186,7 +192,7 @@ impl Notes {
     /// Flash shows that a block was begun then.
     fn found(&mut self, block: Block, at: u64) {
         if let Some(times) = &mut self.times {
-            times.found(block, at, self.now);
+            times.found(block, at);
         }
         if let Some(ages) = &mut self.ages {
             ages.found(block, at, self.now);
@@ -255,7 +261,7 @@ impl Blocks {
             ages.forget(now);
         }
         self.notes.streams = streams;
-        if self.log_pages().is_some() {
+        if !self.region().is_empty() {
             self.notes.unread = self.unread(first, &begun);
         }
         for (block, spare) in first.iter() {
@@ -292,7 +298,7 @@ impl Blocks {
 
     #[cold]
     fn read_next_unread<N: Nand>(&mut self, nand: &mut N, at: Time) {
-        let Some(block) = self.notes.unread.take() else { return };
+        let Some(block) = self.notes.unread.take().filter(|block| self.is_in_use(*block)) else { return };
         let (read, _) = nand.read_spare(self.geometry.page(block, 0), Op::new(at, Purpose::Placement));
         if let SpareRead::Written(spare) = read {
             self.note_first_page(block, spare.version, spare.stream);
@@ -408,7 +414,7 @@ mod tests {
 
     #[test]
     fn first_pages_that_a_mount_has_not_read_are_read_later() {
-        let mut scene = Scene::new(200, 4, 2, Wants::NOTHING.times());
+        let mut scene = Scene::new(200, 4, 2, Wants::NOTHING.ages());
         let mut nand = SimNand::new(&SimConfig::new(scene.blocks.geometry, TIMINGS[0].2));
         for block in (0..200).step_by(3) {
             scene.write(block, 0);
@@ -432,7 +438,7 @@ mod tests {
         assert_eq!(nand.stats().of(Purpose::Placement).spare_reads, 67 - 3, "each once");
         assert!(scene.blocks.notes.unread.is_empty());
         let view = scene.view();
-        assert_eq!([6, 9, 198].map(|block| view.since_first_write(Block(block))), [0, 891, 702]);
+        assert_eq!([6, 9, 198].map(|block| view.since_closed(Block(block))), [0, 891, 702]);
         assert_eq!([0, 3, 6, 9].map(|block| view.stream_of(Block(block))), [0, 0, 0, 1]);
     }
 }

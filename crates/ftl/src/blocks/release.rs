@@ -8,6 +8,7 @@ impl Blocks {
     pub(crate) fn close(&mut self, watch: &mut impl Watch, block: Block, stream: u8) {
         let can_be = matches!(self.use_of(block), BlockUse::Open | BlockUse::Victim | BlockUse::Fixed);
         debug_assert!(can_be, "{block} is closed that is {:?}", self.use_of(block));
+        let is_given_back = self.use_of(block) == BlockUse::Victim;
         self.uses[block.index()] = BlockUse::Closed;
         self.streams[block.index()] = stream;
         let is_metadata = self.is_metadata(stream);
@@ -17,7 +18,7 @@ impl Blocks {
         let candidate = self.metadata.collected || !is_metadata;
         self.counters.closed(block, is_metadata, candidate);
         if candidate {
-            self.notes.closed(block, self.counters.live(block));
+            self.notes.candidate(block, self.counters.live(block), is_given_back);
             self.news.closed(block);
         } else {
             self.metadata.waiting.push(block);

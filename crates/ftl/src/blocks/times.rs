@@ -107,14 +107,12 @@ impl BlockTimes {
         }
     }
 
-    /// Flash shows that the first page of the block was written then. When it lost pages before the mount is not
+    /// A recovery has found that the first page of the block was written then. When it lost pages since is not
     /// recorded.
-    pub(crate) fn found(&mut self, block: Block, at: u64, now: u64) {
+    pub(crate) fn found(&mut self, block: Block, at: u64) {
         self.first_write.set(block.index(), at);
+        self.last_loss.set(block.index(), at);
         self.closed(block, at);
-        if self.dormant(block, now) >= AGE_KEPT {
-            self.last_loss.set(block.index(), at);
-        }
     }
 
     /// The block is written in full, or will not be written any further.
@@ -195,13 +193,8 @@ mod tests {
         times.closed(Block(1), 140);
         assert_eq!((times.since_closed(Block(1), 200), times.since_first_write(Block(1), 200)), (60, 100));
         // A recovery finds only when it was begun.
-        times.forget(150);
-        times.found(Block(1), 120, 150);
-        assert_eq!((times.since_closed(Block(1), 200), times.dormant(Block(1), 200)), (80, 80));
-        // A loss since the mount stays where the first page is read later.
-        times.lost_a_page(Block(0), 190);
-        times.found(Block(0), 110, 195);
-        assert_eq!((times.since_first_write(Block(0), 200), times.dormant(Block(0), 200)), (90, 10));
+        times.found(Block(1), 120);
+        assert_eq!(times.since_closed(Block(1), 200), 80);
         let mut without = BlockTimes::new(2);
         without.begun(Block(1), 100);
         without.closed(Block(1), 140);

@@ -39,6 +39,18 @@ impl<'a> View<'a> {
             .map(|(block, live)| (Block(block as u32), u32::from(*live)))
     }
 
+    /// The candidates among the `count` blocks from `first` on, the first block of all being behind the last.
+    #[inline]
+    pub fn candidates_from(&self, first: Block, count: u32) -> impl Iterator<Item = (Block, u32)> + use<'a> {
+        let keys = self.counters.keys();
+        let first = first.index().min(keys.len());
+        let to_end = (count as usize).min(keys.len() - first);
+        let from_start = (count as usize - to_end).min(first);
+        let numbered = |from: usize, to: usize| (from as u32..).map(Block).zip(&keys[from..to]);
+        let all = numbered(first, first + to_end).chain(numbered(0, from_start));
+        all.filter(|(_, key)| Counters::is_candidate_key(**key)).map(|(block, live)| (block, u32::from(*live)))
+    }
+
     /// Blocks of the drive.
     #[inline]
     pub fn blocks(&self) -> u32 {
@@ -81,7 +93,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The dormant period of a block: how long ago it lost a page, or was begun if it has lost none.
+    /// The dormant period of a block: how long ago it lost a page. One that has lost none was begun then, or
+    /// closed for a policy that wants [ages](super::Wants::ages).
     #[inline]
     pub fn dormant(&self, block: Block) -> u32 {
         match (&self.notes.ages, &self.notes.times) {
@@ -139,6 +152,31 @@ impl Blocks {
             pages_per_block: self.geometry.pages_per_block(),
             version: self.clock.version(),
             of_placement: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::blocks::Wants;
+    use crate::blocks::scene::Scene;
+    use alloc::vec::Vec;
+    use phelsuma_nand::Block;
+
+    #[test]
+    fn candidates_from_a_block_on_go_round_the_drive() {
+        let mut scene = Scene::new(8, 4, 1, Wants::NOTHING);
+        [0, 1, 3, 6, 7].into_iter().for_each(|block| {
+            scene.write(block, 0);
+        });
+        let from = |first, count| scene.view().candidates_from(Block(first), count).map(|(block, _)| block.0).collect();
+        let all: Vec<u32> = from(0, 8);
+        assert_eq!(all, [0, 1, 3, 6, 7]);
+        assert_eq!(all, scene.view().candidates().map(|(block, _)| block.0).collect::<Vec<_>>());
+        for (first, count, found) in
+            [(6, 4, &[6, 7, 0, 1][..]), (2, 3, &[3]), (2, 100, &[3, 6, 7, 0, 1]), (9, 2, &[0, 1])]
+        {
+            assert_eq!(from(first, count), found, "{count} from {first}");
         }
     }
 }

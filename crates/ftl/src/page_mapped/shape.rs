@@ -295,6 +295,18 @@ pub(super) fn usable_pages(geometry: &Geometry, shape: &Shape, bad: u32) -> u64 
     u64::from(geometry.blocks()).saturating_sub(taken) * u64::from(geometry.pages_per_block())
 }
 
+/// The most logical pages that fit, at most so many. The fewer there are, the more blocks a placement may keep open.
+fn most_pages(geometry: &Geometry, config: &PageConfig, mut pages: u64, bad: u32) -> Result<u64, FtlError> {
+    loop {
+        let logical_pages = u32::try_from(pages).unwrap_or(u32::MAX);
+        let usable = usable_pages(geometry, &shape_of(geometry, &PageConfig { logical_pages, ..config.clone() })?, bad);
+        if usable >= pages {
+            return Ok(pages);
+        }
+        pages = usable;
+    }
+}
+
 /// How the flash is divided, or why it cannot be.
 pub(super) fn shape_that_fits(geometry: &Geometry, config: &PageConfig, bad: u32) -> Result<Shape, FtlError> {
     let shape = shape_of(geometry, config)?;
@@ -314,7 +326,9 @@ pub(super) fn shape_that_fits(geometry: &Geometry, config: &PageConfig, bad: u32
             },
             usable_pages,
             // Rounded down, so that the printed number fits.
-            largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
+            largest_ratio: (most_pages(geometry, config, usable_pages, bad)? as u128 * 10_000
+                / u128::from(geometry.pages())) as f64
+                / 10_000.0,
         });
     }
     Ok(shape)

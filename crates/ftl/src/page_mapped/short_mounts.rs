@@ -16,8 +16,10 @@ impl PageParts {
 
     /// Why there can be no block log that was asked for: its name, its value, and what would be right.
     pub(crate) fn why_no_block_log(&self) -> Option<(&'static str, String, String)> {
-        let right = "a mount needs the first spare area of every block with wear=levelling; with that off is right";
-        let is_wrong = self.has_block_log() && self.wear != WearPart::Nothing;
+        let right = "a mount needs the first spare area of every block with wear=levelling, and with a policy that needs to \
+                     know when blocks were written, or by which stream; with those off is right";
+        let can_wait = self.victim.wants().or(self.placement.wants()).can_wait();
+        let is_wrong = self.has_block_log() && !(self.wear == WearPart::Nothing && can_wait);
         is_wrong.then(|| ("power.block-log", "on".into(), right.into()))
     }
 
@@ -50,11 +52,18 @@ mod tests {
     #[test]
     fn a_block_log_is_refused_where_a_mount_needs_every_first_page() {
         let on = ("power.block-log", "on");
-        let levelling = ("wear", "levelling");
-        assert!(with("geckoftl", &[levelling]).is_ok());
-        let error = with("geckoftl", &[levelling, on]).unwrap_err().to_string();
-        assert!(error.ends_with("with that off is right"), "{error}");
-        assert!(with("geckoftl", &[("victim", "cost-benefit"), on]).is_ok());
+        let needing: [&[(&str, &str)]; 4] = [
+            &[("wear", "levelling")],
+            &[("victim", "cost-benefit")],
+            &[("placement", "dac")],
+            &[("victim", "midas"), ("placement", "midas")],
+        ];
+        for settings in needing {
+            assert!(with("geckoftl", settings).is_ok());
+            let error = with("geckoftl", &[settings, &[on]].concat()).unwrap_err().to_string();
+            assert!(error.ends_with("with those off is right"), "{error}");
+        }
+        assert!(with("geckoftl", &[("victim", "cost-benefit-learned"), ("placement", "lifetimes"), on]).is_ok());
         assert!(with("dftl", &[on]).unwrap_err().to_string().ends_with("only power=gecko-rec has it"));
     }
 

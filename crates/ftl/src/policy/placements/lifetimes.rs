@@ -22,11 +22,11 @@
 //!   (`placement.unknown=fetch`).
 //! - Old copies are looked at only while lives before say something of the next one ([`Predictions`]). Of uniform writes
 //!   they say nothing.
-//! - A power cut loses nothing: all that is known is in spare areas.
+//! - Lives are in spare areas alone, so a power cut loses none. What was learned of them is learned anew.
 
 use super::predictions::Predictions;
 use super::unknown::UNKNOWN;
-use crate::blocks::{View, Wants};
+use crate::blocks::View;
 use crate::policy::{Asks, Context, HostWrite, MovedPage, Placement, PlacementSpec, State};
 use crate::spec::Chosen;
 use crate::{Counter, RamLedger};
@@ -52,7 +52,6 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
     |context| Box::new(Lifetimes::new(context)),
 )
 .params(&[UNKNOWN])
-.wants(|_| Wants::NOTHING.clock())
 .asks(|values| {
     let asks = Asks::NOTHING.pages().old_spares().lives();
     if values.is(&UNKNOWN, "fetch") { asks.fetches() } else { asks }

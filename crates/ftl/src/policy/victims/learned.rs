@@ -27,7 +27,8 @@
 //! - The sums are halved each time that as many pages have died as half the logical pages. So they follow a change of the
 //!   workload within one or two drive writes.
 //! - A slope below [`SLOPE_MIN`] is none: pages that die by chance show one of about 0.1.
-//! - Every choice scores all blocks, as those of `cost-benefit` do.
+//! - A choice scores all blocks of a drive that has at most [`SCORED`], otherwise so many: runs of [`RUN`] blocks, evenly
+//!   over the drive, since blocks beside each other are often of one age. The next choice scores those behind each run.
 //! - After a power cut it learns anew, and begins as `cost-benefit-sealed`.
 
 use crate::Counter;
@@ -44,6 +45,10 @@ const CLASSES: usize = 3;
 const PRIOR: f64 = 16.0;
 /// What the sums must say before they count, as the square of a number of pages.
 const LITTLE: f64 = 10_000.0;
+/// Blocks that a choice scores, at the most.
+const SCORED: u32 = 4096;
+/// Of these, so many stand beside each other: what RAM has of them is in a cache line.
+const RUN: u32 = 16;
 /// The least slope.
 const SLOPE_MIN: f64 = 0.15;
 /// The share of the second age at a slope of 1 and more.
@@ -69,9 +74,10 @@ pub(crate) static SPEC: VictimSpec =
             deaths: 0,
             halved_at: u64::from(context.logical_pages / 2).max(1),
             chosen_at: 0,
+            hand: 0,
         })
     })
-    .wants(|_| Wants::NOTHING.clock().ages().deaths());
+    .wants(|_| Wants::NOTHING.ages().deaths());
 
 crate::policy_state! {
     /// The block with the least u / ((1 - u) a^(1 - s) d^s).
@@ -91,8 +97,13 @@ crate::policy_state! {
         halved_at: u64,
         /// When the choice before was; 0 before the first.
         chosen_at: u64,
+        /// How far behind the first one's beginning the runs begin that the present choice scores.
+        hand: u32,
     }
 }
+
+/// The logarithm of a cost where nothing is gained.
+const NO_GAIN: f64 = 1e8;
 
 /// The binary logarithm of u / (1 - u); beyond all others where nothing is live, or nothing is gained.
 fn cost(live: u32, pages: u32) -> f64 {
@@ -130,6 +141,14 @@ fn log2_of_age(age: u32) -> f64 {
     let age = age.max(1);
     let octave = age.ilog2();
     f64::from(octave) + f64::from(age) / f64::from(1_u32 << octave) - 1.0
+}
+
+/// The best block so far.
+#[derive(Clone, Copy)]
+struct Best {
+    cost: f64,
+    live: u32,
+    block: Block,
 }
 
 /// The ages of a block: since it was closed, and since it lost a page last.
@@ -199,28 +218,49 @@ impl Victim for Learned {
     fn choose(&mut self, view: &View<'_>) -> Option<Choice> {
         let passed = if self.chosen_at == 0 { 0 } else { view.now().saturating_sub(self.chosen_at) };
         self.chosen_at = view.now();
+        let blocks = view.blocks();
+        let (runs, run) = if blocks <= SCORED { (1, blocks) } else { (SCORED / RUN, RUN) };
+        let apart = blocks.div_ceil(runs);
         // A second choice at the same moment is to be the same.
         if passed > 0 {
             self.learn();
+            self.hand = if apart - self.hand > run { self.hand + run } else { 0 };
         }
-        let mut best: Option<(f64, u32, Block)> = None;
-        for (block, live) in view.candidates() {
-            let ages = Ages::of(view, block);
-            if let Some((class, rate)) = self.class(live, ages).filter(|_| !view.is_metadata(block)) {
-                self.expected[class] += rate * passed as f64;
-            }
-            let sealed = log2_of_age(ages.sealed);
-            let age = sealed + self.share * (log2_of_age(ages.dormant) - sealed);
-            let cost = self.costs[(live as usize).min(self.costs.len() - 1)] - age;
-            if best.is_none_or(|(least, its_live, _)| cost < least || cost == least && live < its_live) {
-                best = Some((cost, live, block));
-            }
+        // Those that are scored stand for all.
+        let passed = passed as f64 * f64::from(apart) / f64::from(run.max(1));
+        let mut best = None;
+        for number in 0..runs {
+            self.best_of(view, Block(self.hand + number * apart), run, passed, &mut best);
         }
-        best.map(|(.., block)| Choice::new(block, view.blocks()))
+        let mut looked_at = runs * run;
+        if best.is_none_or(|Best { cost, .. }| cost >= NO_GAIN) {
+            looked_at += blocks;
+            self.best_of(view, Block(0), blocks, 0.0, &mut best);
+        }
+        best.map(|best| Choice::new(best.block, looked_at))
     }
 
     fn counters(&self, out: &mut Vec<Counter>) {
         out.push(Counter::level("victim_dormancy_percent", (self.share * 100.0) as u64));
+    }
+}
+
+impl Learned {
+    /// The best of the candidates among so many blocks, unless there is a better one. The time in which they lose what
+    /// they are expected to lose is `passed`.
+    fn best_of(&mut self, view: &View<'_>, first: Block, count: u32, passed: f64, best: &mut Option<Best>) {
+        for (block, live) in view.candidates_from(first, count) {
+            let ages = Ages::of(view, block);
+            if let Some((class, rate)) = self.class(live, ages).filter(|_| !view.is_metadata(block)) {
+                self.expected[class] += rate * passed;
+            }
+            let sealed = log2_of_age(ages.sealed);
+            let age = sealed + self.share * (log2_of_age(ages.dormant) - sealed);
+            let cost = self.costs[(live as usize).min(self.costs.len() - 1)] - age;
+            if best.is_none_or(|best| cost < best.cost || cost == best.cost && live < best.live) {
+                *best = Some(Best { cost, live, block });
+            }
+        }
     }
 }
 
@@ -230,7 +270,7 @@ mod tests {
     use crate::blocks::scene::Scene;
     use crate::policy::{Context, victims::cost_age::COST_BENEFIT_SEALED};
 
-    const WANTS: Wants = Wants::NOTHING.clock().ages().deaths();
+    const WANTS: Wants = Wants::NOTHING.ages().deaths();
 
     fn built(spec: &'static VictimSpec, blocks: u32, pages_per_block: u32) -> Box<dyn Victim> {
         let logical_pages = 100 * blocks * pages_per_block;
@@ -308,6 +348,34 @@ mod tests {
     }
 
     #[test]
+    fn of_a_large_drive_a_part_is_scored_and_in_turn_all_of_it() {
+        let blocks = 3 * SCORED + 7;
+        let (mut scene, mut victim) = (Scene::new(blocks, 4, 1, WANTS), built(&SPEC, blocks, 4));
+        (0..blocks).for_each(|block| {
+            scene.write(block, 0);
+        });
+        // Nothing is gained anywhere: all are looked at.
+        scene.at(1_000_000);
+        assert_eq!(victim.choose(&scene.view()).unwrap().examined, SCORED + blocks);
+        // Every block is worth as much, one of them more.
+        for block in 0..blocks {
+            scene.lose(&[block]);
+        }
+        for emptiest in [0, 5_003, blocks - 1] {
+            scene.lose(&[emptiest, emptiest]);
+            let mut found = Vec::new();
+            for step in 1..=u64::from(blocks.div_ceil(SCORED / RUN).div_ceil(RUN)) {
+                scene.at(1_000_000 * u64::from(emptiest + 2) + step);
+                let choice = victim.choose(&scene.view()).unwrap();
+                assert_eq!((choice.examined, Some(choice)), (SCORED, victim.choose(&scene.view())));
+                found.push(choice.block.0);
+            }
+            assert!(found.contains(&emptiest), "{emptiest}: {found:?}");
+            scene.write(emptiest, 0).lose(&[emptiest]);
+        }
+    }
+
+    #[test]
     fn what_was_learned_fades() {
         let mut scene = Scene::new(4, 8, 1, WANTS);
         scene.write(0, 0).at(9);
@@ -320,6 +388,7 @@ mod tests {
             deaths: 0,
             halved_at: 8,
             chosen_at: 0,
+            hand: 0,
         };
         (0..80).for_each(|_| victim.died(&scene.view(), Block(0)));
         assert_eq!((victim.expected[0], victim.deaths), (1.0, 0));

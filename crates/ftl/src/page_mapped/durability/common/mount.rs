@@ -65,7 +65,11 @@ impl<'s, N: Nand> Described<'s, N> {
         let geometry = self.geometry();
         debug_assert_eq!(self.anchors.len(), ANCHOR_BLOCKS as usize, "a block of the description would count as bad");
         let mut ftl = PageMapped::of(&geometry, self.config, self.shape, self.anchors.clone(), parts)?;
-        self.steps.first = FirstPages::new(geometry.blocks(), ftl.blocks.notes.any());
+        let wanted = ftl.blocks.notes.any();
+        self.steps.first = match ftl.blocks.region().is_empty() {
+            true => FirstPages::new(geometry.blocks(), wanted),
+            false => FirstPages::of_few(wanted),
+        };
         ftl.blocks.begin_mounting(copies);
         ftl.durability.begin_mounting();
         ftl.blocks.found_bad(bad_blocks(self.nand));
