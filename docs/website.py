@@ -30,7 +30,6 @@ CHAPTERS = [
         "recovery",
         "integrity",
         "policies",
-        "phelsuma",
         "log-blocks",
         "superblock",
         "last",
