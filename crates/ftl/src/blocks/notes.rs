@@ -66,8 +66,7 @@ impl Wants {
         Self { times: true, closed: true, ..self }
     }
 
-    /// How long ago each was closed, and lost the last page: to a thousandth of the time in which the drive is written,
-    /// at two bytes each.
+    /// How long ago each was closed, and lost the last page. With a block log that may be found later than at a mount.
     pub const fn ages(self) -> Self {
         Self { ages: true, ..self }
     }
@@ -124,7 +123,7 @@ impl Notes {
                 true => BlockTimes::with_closed(blocks),
                 false => BlockTimes::new(blocks),
             }),
-            ages: wants.ages.then(|| BlockAges::new(blocks, pages_per_block)),
+            ages: wants.ages.then(|| BlockAges::new(blocks)),
             lists: wants.lists.then(|| MultiLri::new(blocks, pages_per_block)),
             erases: wants.erases.then(|| vec![0; blocks as usize]),
             ..Self::default()
