@@ -7,7 +7,6 @@
 //! - **A block in the pool is safe to erase** from a moment on that the pool states ([`FreePool::safe`]). All pages
 //!   that replaced its pages are on flash by then.
 
-mod ages;
 mod blank;
 mod block_log;
 mod counters;

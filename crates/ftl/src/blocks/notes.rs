@@ -13,7 +13,6 @@
 //!
 //! What two policies that are made for each other share is theirs and not noted here (`policy/notes`).
 
-use super::ages::BlockAges;
 use super::times::BlockTimes;
 use super::unread::Unread;
 use super::{Blocks, MultiLri};
@@ -32,14 +31,13 @@ pub struct Wants {
     erases: bool,
     clock: bool,
     closed: bool,
-    ages: bool,
     pub(crate) deaths: bool,
 }
 
 impl Wants {
     /// Nothing.
     pub const NOTHING: Self =
-        Self { times: false, lists: false, erases: false, clock: false, closed: false, ages: false, deaths: false };
+        Self { times: false, lists: false, erases: false, clock: false, closed: false, deaths: false };
 
     /// When the first page of each was written, and when it lost the last.
     pub const fn times(self) -> Self {
@@ -68,7 +66,7 @@ impl Wants {
 
     /// How long ago each was closed, and lost the last page. With a block log that may be found later than at a mount.
     pub const fn ages(self) -> Self {
-        Self { ages: true, ..self }
+        Self { closed: true, ..self }
     }
 
     /// A victim part to be called with each page that dies ([`Victim::died`](crate::policy::Victim::died)).
@@ -78,7 +76,7 @@ impl Wants {
 
     /// Whether first pages need not be read at the mount: ages may come later, and no other note is made of them.
     pub(crate) fn can_wait(self) -> bool {
-        self == Self { ages: self.ages, deaths: self.deaths, ..Self::NOTHING }
+        self == Self { closed: self.closed, deaths: self.deaths, ..Self::NOTHING }
     }
 
     /// The needs of either of two.
@@ -89,7 +87,6 @@ impl Wants {
             erases: self.erases || other.erases,
             clock: self.clock || other.clock,
             closed: self.closed || other.closed,
-            ages: self.ages || other.ages,
             deaths: self.deaths || other.deaths,
         }
     }
@@ -103,13 +100,10 @@ pub(crate) struct Notes {
     /// more.
     pub(super) now: u64,
     pub(super) times: Option<BlockTimes>,
-    pub(super) ages: Option<BlockAges>,
     pub(super) lists: Option<MultiLri>,
     pub(super) erases: Option<Vec<u32>>,
     /// Blocks whose first page the mount has not read.
     pub(super) unread: Unread,
-    /// How many streams placement has: a block of no stream of its keeps the one it has.
-    streams: u8,
     /// Until a recovery is over: blocks that it has begun itself.
     begun: Vec<Block>,
     up: bool,
@@ -119,11 +113,7 @@ impl Notes {
     pub(super) fn new(blocks: u32, pages_per_block: u32, wants: Wants) -> Self {
         Self {
             any: wants != Wants::NOTHING,
-            times: wants.times.then(|| match wants.closed {
-                true => BlockTimes::with_closed(blocks),
-                false => BlockTimes::new(blocks),
-            }),
-            ages: wants.ages.then(|| BlockAges::new(blocks)),
+            times: (wants.times || wants.closed).then(|| BlockTimes::new(blocks, wants.times, wants.closed)),
             lists: wants.lists.then(|| MultiLri::new(blocks, pages_per_block)),
             erases: wants.erases.then(|| vec![0; blocks as usize]),
             ..Self::default()
@@ -148,9 +138,6 @@ impl Notes {
         if let Some(times) = &mut self.times {
             times.begun(block, self.now);
         }
-        if let Some(ages) = &mut self.ages {
-            ages.begun(self.now);
-        }
         if self.any && !self.up {
             self.begun.push(block);
         }
@@ -160,9 +147,6 @@ impl Notes {
     pub(super) fn candidate(&mut self, block: Block, live: u16, is_given_back: bool) {
         if let Some(times) = self.times.as_mut().filter(|_| !is_given_back) {
             times.closed(block, self.now);
-        }
-        if let Some(ages) = self.ages.as_mut().filter(|_| !is_given_back) {
-            ages.closed(block, self.now);
         }
         if let Some(lists) = &mut self.lists {
             lists.enter(block, live.into());
@@ -180,9 +164,6 @@ impl Notes {
         if let Some(times) = &mut self.times {
             times.lost_a_page(block, self.now);
         }
-        if let Some(ages) = &mut self.ages {
-            ages.lost_a_page(block, self.now);
-        }
         if let Some(lists) = &mut self.lists {
             lists.lowered(block, live.into());
         }
@@ -191,10 +172,7 @@ impl Notes {
     /// Flash shows that a block was begun then.
     fn found(&mut self, block: Block, at: u64) {
         if let Some(times) = &mut self.times {
-            times.found(block, at);
-        }
-        if let Some(ages) = &mut self.ages {
-            ages.found(block, at, self.now);
+            times.found(block, at.min(self.now), self.now);
         }
     }
 
@@ -205,9 +183,6 @@ impl Notes {
         ledger.structure("blocks.logical_time", 8);
         if let Some(times) = &self.times {
             times.ram(ledger);
-        }
-        if let Some(ages) = &self.ages {
-            ages.ram(ledger);
         }
         if let Some(lists) = &self.lists {
             lists.ram(ledger);
@@ -256,10 +231,6 @@ impl Blocks {
         if let Some(times) = &mut self.notes.times {
             times.forget(now);
         }
-        if let Some(ages) = &mut self.notes.ages {
-            ages.forget(now);
-        }
-        self.notes.streams = streams;
         if !self.region().is_empty() {
             self.notes.unread = self.unread(first, &begun);
         }
@@ -271,7 +242,10 @@ impl Blocks {
             if begun.contains(&block) || !self.is_in_use(block) {
                 continue;
             }
-            self.note_first_page(block, spare.version, spare.stream);
+            self.notes.found(block, spare.version);
+            if spare.stream < streams && !self.is_metadata(self.stream_of(block)) {
+                self.streams[block.index()] = spare.stream;
+            }
         }
         for block in begun {
             self.notes.found(block, now);
@@ -300,15 +274,7 @@ impl Blocks {
         let Some(block) = self.notes.unread.take().filter(|block| self.is_in_use(*block)) else { return };
         let (read, _) = nand.read_spare(self.geometry.page(block, 0), Op::new(at, Purpose::Placement));
         if let SpareRead::Written(spare) = read {
-            self.note_first_page(block, spare.version, spare.stream);
-        }
-    }
-
-    /// The first page of a block that was written before the mount is of this version, and this stream has written it.
-    pub(super) fn note_first_page(&mut self, block: Block, version: u64, stream: u8) {
-        self.notes.found(block, version.min(self.notes.now));
-        if stream < self.notes.streams && !self.is_metadata(self.stream_of(block)) {
-            self.streams[block.index()] = stream;
+            self.notes.found(block, spare.version);
         }
     }
 }
@@ -424,11 +390,10 @@ mod tests {
             nand.erase(Block(block), Op::new(Time::ZERO, Purpose::Gc)).unwrap();
             nand.program(page, Content::Hollow(0), &spare, Op::new(Time::ZERO, Purpose::Host)).unwrap();
         }
-        let mut first = FirstPages::new(200, true);
+        let mut first = FirstPages::of_few(true);
         first.read(Block(0), &Spare { kind: Kind::User, stream: 1, key: 0, version: 100, seq: 1, data_crc: 0, aux: 0 });
         scene.blocks.notes.now = 1_000;
         scene.blocks.notes.unread = scene.blocks.unread(&first, &[Block(3)]);
-        scene.blocks.notes.streams = 2;
         // Block 6 is erased, and begun again, meanwhile.
         scene.write(6, 0);
         for _ in 0..200 {
@@ -438,6 +403,14 @@ mod tests {
         assert!(scene.blocks.notes.unread.is_empty());
         let view = scene.view();
         assert_eq!([6, 9, 198].map(|block| view.since_closed(Block(block))), [0, 891, 702]);
-        assert_eq!([0, 3, 6, 9].map(|block| view.stream_of(Block(block))), [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_block_that_a_collection_gives_back_is_as_old_as_before() {
+        let mut scene = Scene::new(8, 4, 1, Wants::NOTHING.ages());
+        scene.at(100).write(3, 0).at(150).lose(&[3]).at(400);
+        scene.blocks.begin_collection(Block(3));
+        scene.blocks.close(&mut (), Block(3), 0);
+        assert_eq!((scene.view().since_closed(Block(3)), scene.view().dormant(Block(3))), (300, 250));
     }
 }

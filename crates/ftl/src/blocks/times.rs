@@ -61,57 +61,58 @@ impl Moments {
     }
 }
 
-/// By block: when its first page was written, and when it last lost one (Dual Greedy, section III-C).
+/// By block: when its first page was written, and when it last lost one (Dual Greedy, section III-C); and when it was
+/// closed. The last loss is always kept, the others for those who go by them.
 #[derive(Clone, Debug, Preserve)]
 pub(crate) struct BlockTimes {
-    first_write: Moments,
+    first_write: Option<Moments>,
     last_loss: Moments,
-    /// When it was closed, for those who go by that.
     closed: Option<Moments>,
     hand: usize,
 }
 
 impl BlockTimes {
-    pub(crate) fn new(blocks: u32) -> Self {
+    /// With first writes, and with when blocks were closed, where that is wanted.
+    pub(crate) fn new(blocks: u32, first_write: bool, closed: bool) -> Self {
         let moments = || Moments::new(blocks as usize);
-        Self { first_write: moments(), last_loss: moments(), closed: None, hand: 0 }
+        Self { first_write: first_write.then(moments), last_loss: moments(), closed: closed.then(moments), hand: 0 }
     }
 
-    /// The same, and when blocks were closed.
-    pub(crate) fn with_closed(blocks: u32) -> Self {
-        Self { closed: Some(Moments::new(blocks as usize)), ..Self::new(blocks) }
+    /// All that are kept.
+    fn kept(&mut self) -> impl Iterator<Item = &mut Moments> {
+        self.first_write.iter_mut().chain([&mut self.last_loss]).chain(&mut self.closed)
     }
 
     /// The first page of the block is written. It has lost none: nor has it been dormant.
     pub(crate) fn begun(&mut self, block: Block, now: u64) {
-        self.first_write.set(block.index(), now);
+        if let Some(first_write) = &mut self.first_write {
+            first_write.set(block.index(), now);
+        }
         self.last_loss.set(block.index(), now);
         // As many blocks are begun as hold the pages that the host writes, at least. Two at a time, all are visited
         // while half the drive's pages are written, of which there are at most 2^32.
         for _ in 0..2 {
-            self.first_write.visit(self.hand, now);
-            self.last_loss.visit(self.hand, now);
-            if let Some(closed) = &mut self.closed {
-                closed.visit(self.hand, now);
-            }
-            self.hand = if self.hand + 1 == self.first_write.len() { 0 } else { self.hand + 1 };
+            let hand = self.hand;
+            self.kept().for_each(|moments| moments.visit(hand, now));
+            self.hand = if hand + 1 == self.last_loss.len() { 0 } else { hand + 1 };
         }
     }
 
     /// There is no record of any block: all of them have the largest age.
     pub(crate) fn forget(&mut self, now: u64) {
-        self.first_write.forget(now);
-        self.last_loss.forget(now);
-        if let Some(closed) = &mut self.closed {
-            closed.forget(now);
-        }
+        self.kept().for_each(|moments| moments.forget(now));
     }
 
-    /// A recovery has found that the first page of the block was written then. When it lost pages since is not
-    /// recorded.
-    pub(crate) fn found(&mut self, block: Block, at: u64) {
-        self.first_write.set(block.index(), at);
-        self.last_loss.set(block.index(), at);
+    /// Flash shows that the first page of the block was written then. When it lost pages before the mount is not
+    /// recorded; a loss since stays.
+    pub(crate) fn found(&mut self, block: Block, at: u64, now: u64) {
+        let at = at.max(now.saturating_sub(AGE_KEPT.into()));
+        if let Some(first_write) = &mut self.first_write {
+            first_write.set(block.index(), at);
+        }
+        if self.dormant(block, now) >= AGE_KEPT {
+            self.last_loss.set(block.index(), at);
+        }
         self.closed(block, at);
     }
 
@@ -128,16 +129,16 @@ impl BlockTimes {
         self.last_loss.set(block.index(), now);
     }
 
-    /// How long ago the block's first page was written.
+    /// How long ago the block's first page was written; 0 where that is not kept.
     #[inline]
     pub(crate) fn since_first_write(&self, block: Block, now: u64) -> u32 {
-        self.first_write.age(block.index(), now)
+        self.first_write.as_ref().map_or(0, |moments| moments.age(block.index(), now))
     }
 
-    /// How long ago the block was closed; where that is not noted, begun.
+    /// How long ago the block was closed; where that is not kept, begun.
     #[inline]
     pub(crate) fn since_closed(&self, block: Block, now: u64) -> u32 {
-        self.closed.as_ref().unwrap_or(&self.first_write).age(block.index(), now)
+        self.closed.as_ref().or(self.first_write.as_ref()).map_or(0, |moments| moments.age(block.index(), now))
     }
 
     /// The dormant period (section IV-A): how long ago it lost a page, or was begun if it has lost none.
@@ -149,14 +150,17 @@ impl BlockTimes {
     /// The largest page lifetime of a block (section III-C, figure 4): from its first write to its last loss.
     #[inline]
     pub(crate) fn largest_lifetime(&self, block: Block, now: u64) -> u32 {
+        if self.first_write.is_none() {
+            return 0;
+        }
         let (begun, dormant) = (self.since_first_write(block, now), self.dormant(block, now));
         debug_assert!(dormant <= begun, "{block} lost a page before it was begun");
         begun.saturating_sub(dormant)
     }
 
     pub(crate) fn ram(&self, ledger: &mut RamLedger) {
-        let closed = self.closed.as_ref().map_or(0, Moments::bytes);
-        ledger.structure("blocks.times", self.first_write.bytes() + self.last_loss.bytes() + closed);
+        let kept = self.first_write.iter().chain([&self.last_loss]).chain(&self.closed);
+        ledger.structure("blocks.times", kept.map(Moments::bytes).sum());
     }
 }
 
@@ -169,14 +173,14 @@ mod tests {
         // 41 GB of blocks of 512 KB, two moments of four bytes each.
         let blocks = (41u64 << 30) / (512 << 10);
         let mut ledger = RamLedger::default();
-        BlockTimes::new(blocks as u32).ram(&mut ledger);
+        BlockTimes::new(blocks as u32, true, false).ram(&mut ledger);
         assert_eq!(blocks, 83_968);
         assert_eq!(ledger.papers().collect::<Vec<_>>(), [("blocks.times", 656 << 10)]);
     }
 
     #[test]
     fn the_largest_lifetime_ends_with_the_last_loss() {
-        let mut times = BlockTimes::new(2);
+        let mut times = BlockTimes::new(2, true, false);
         times.begun(Block(0), 100);
         assert_eq!(times.largest_lifetime(Block(0), 150), 0);
         times.lost_a_page(Block(0), 130);
@@ -188,14 +192,26 @@ mod tests {
 
     #[test]
     fn a_block_is_closed_after_it_was_begun() {
-        let mut times = BlockTimes::with_closed(2);
+        let mut times = BlockTimes::new(2, true, true);
         times.begun(Block(1), 100);
         times.closed(Block(1), 140);
         assert_eq!((times.since_closed(Block(1), 200), times.since_first_write(Block(1), 200)), (60, 100));
         // A recovery finds only when it was begun.
-        times.found(Block(1), 120);
-        assert_eq!(times.since_closed(Block(1), 200), 80);
-        let mut without = BlockTimes::new(2);
+        times.forget(150);
+        times.found(Block(1), 120, 150);
+        assert_eq!((times.since_closed(Block(1), 200), times.dormant(Block(1), 200)), (80, 80));
+        // A loss since the mount stays where the first page is read later.
+        times.lost_a_page(Block(0), 190);
+        times.found(Block(0), 110, 195);
+        assert_eq!((times.since_closed(Block(0), 200), times.dormant(Block(0), 200)), (90, 10));
+        // What was begun before all that four bytes hold is as old as that.
+        times.forget(1 << 40);
+        times.found(Block(1), 7, 1 << 40);
+        assert_eq!(
+            (times.since_closed(Block(1), 1 << 40), times.since_first_write(Block(1), 1 << 40)),
+            (1 << 31, 1 << 31)
+        );
+        let mut without = BlockTimes::new(2, true, false);
         without.begun(Block(1), 100);
         without.closed(Block(1), 140);
         assert_eq!(without.since_closed(Block(1), 200), 100);
@@ -204,7 +220,7 @@ mod tests {
     #[test]
     fn time_goes_on_after_four_billion_page_writes() {
         let end = 1u64 << 32;
-        let mut times = BlockTimes::new(4);
+        let mut times = BlockTimes::new(4, true, false);
         times.begun(Block(0), end - 50);
         times.lost_a_page(Block(0), end + 20);
         // 50 to the end, 20 from there on.
@@ -215,7 +231,7 @@ mod tests {
 
     #[test]
     fn what_is_older_than_can_be_told_stays_old() {
-        let mut times = BlockTimes::new(8);
+        let mut times = BlockTimes::new(8, true, false);
         times.begun(Block(7), 5);
         times.lost_a_page(Block(7), 6);
         // The others are written over and over, for 6 * 2^32 page writes; 7 stays.

@@ -34,21 +34,16 @@ impl<'a> View<'a> {
     /// Candidates with their live pages, by number: all of the blocks are looked at.
     #[inline]
     pub fn candidates(&self) -> impl Iterator<Item = (Block, u32)> + use<'a> {
-        let keys = self.counters.keys().iter().enumerate();
-        keys.filter(|(_, key)| Counters::is_candidate_key(**key))
-            .map(|(block, live)| (Block(block as u32), u32::from(*live)))
+        self.candidates_from(Block(0), self.blocks())
     }
 
-    /// The candidates among the `count` blocks from `first` on, the first block of all being behind the last.
+    /// The candidates among the `count` blocks from `first` on, with their live pages, by number.
     #[inline]
     pub fn candidates_from(&self, first: Block, count: u32) -> impl Iterator<Item = (Block, u32)> + use<'a> {
         let keys = self.counters.keys();
-        let first = first.index().min(keys.len());
-        let to_end = (count as usize).min(keys.len() - first);
-        let from_start = (count as usize - to_end).min(first);
-        let numbered = |from: usize, to: usize| (from as u32..).map(Block).zip(&keys[from..to]);
-        let all = numbered(first, first + to_end).chain(numbered(0, from_start));
-        all.filter(|(_, key)| Counters::is_candidate_key(**key)).map(|(block, live)| (block, u32::from(*live)))
+        let end = first.index().saturating_add(count as usize).min(keys.len());
+        let numbered = (first.0..).map(Block).zip(keys.get(first.index()..end).unwrap_or_default());
+        numbered.filter(|(_, key)| Counters::is_candidate_key(**key)).map(|(block, live)| (block, u32::from(*live)))
     }
 
     /// Blocks of the drive.
@@ -86,22 +81,13 @@ impl<'a> View<'a> {
     /// How long ago a block was closed, for a policy that wants that or [ages](super::Wants::ages).
     #[inline]
     pub fn since_closed(&self, block: Block) -> u32 {
-        match (&self.notes.ages, &self.notes.times) {
-            (Some(ages), _) => ages.since_closed(block, self.notes.now),
-            (None, Some(times)) => times.since_closed(block, self.notes.now),
-            (None, None) => 0,
-        }
+        self.notes.times.as_ref().map_or(0, |times| times.since_closed(block, self.notes.now))
     }
 
-    /// The dormant period of a block: how long ago it lost a page. One that has lost none was begun then, or
-    /// closed for a policy that wants [ages](super::Wants::ages).
+    /// The dormant period of a block: how long ago it lost a page, or was begun if it has lost none.
     #[inline]
     pub fn dormant(&self, block: Block) -> u32 {
-        match (&self.notes.ages, &self.notes.times) {
-            (Some(ages), _) => ages.dormant(block, self.notes.now),
-            (None, Some(times)) => times.dormant(block, self.notes.now),
-            (None, None) => 0,
-        }
+        self.notes.times.as_ref().map_or(0, |times| times.dormant(block, self.notes.now))
     }
 
     /// The largest lifetime of a page of the block: from its first write to its last loss.
@@ -164,7 +150,7 @@ mod tests {
     use phelsuma_nand::Block;
 
     #[test]
-    fn candidates_from_a_block_on_go_round_the_drive() {
+    fn candidates_are_those_of_a_part_of_the_drive() {
         let mut scene = Scene::new(8, 4, 1, Wants::NOTHING);
         [0, 1, 3, 6, 7].into_iter().for_each(|block| {
             scene.write(block, 0);
@@ -174,7 +160,7 @@ mod tests {
         assert_eq!(all, [0, 1, 3, 6, 7]);
         assert_eq!(all, scene.view().candidates().map(|(block, _)| block.0).collect::<Vec<_>>());
         for (first, count, found) in
-            [(6, 4, &[6, 7, 0, 1][..]), (2, 3, &[3]), (2, 100, &[3, 6, 7, 0, 1]), (9, 2, &[0, 1])]
+            [(6, 4, &[6, 7][..]), (2, 3, &[3]), (2, u32::MAX, &[3, 6, 7]), (8, 2, &[]), (9, 2, &[])]
         {
             assert_eq!(from(first, count), found, "{count} from {first}");
         }

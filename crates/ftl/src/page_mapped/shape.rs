@@ -295,27 +295,33 @@ pub(super) fn usable_pages(geometry: &Geometry, shape: &Shape, bad: u32) -> u64 
     u64::from(geometry.blocks()).saturating_sub(taken) * u64::from(geometry.pages_per_block())
 }
 
-/// The most logical pages that fit, at most so many. The fewer there are, the more blocks a placement may keep open.
-fn most_pages(geometry: &Geometry, config: &PageConfig, mut pages: u64, bad: u32) -> Result<u64, FtlError> {
-    loop {
-        let logical_pages = u32::try_from(pages).unwrap_or(u32::MAX);
-        let usable = usable_pages(geometry, &shape_of(geometry, &PageConfig { logical_pages, ..config.clone() })?, bad);
-        if usable >= pages {
-            return Ok(pages);
+/// Pages that user data can take, as far as the mapping can name them.
+fn room(geometry: &Geometry, config: &PageConfig, shape: &Shape, bad: u32) -> Result<u64, FtlError> {
+    let usable = usable_pages(geometry, shape, bad);
+    Ok(match config.composition.mapping {
+        MappingPart::MuTree { .. } => {
+            usable.min(MuMapping::logical_pages_max(geometry, layout_of_tree(geometry, config)?))
         }
-        pages = usable;
-    }
+        _ => usable,
+    })
 }
 
 /// How the flash is divided, or why it cannot be.
 pub(super) fn shape_that_fits(geometry: &Geometry, config: &PageConfig, bad: u32) -> Result<Shape, FtlError> {
-    let shape = shape_of(geometry, config)?;
-    let mut usable_pages = usable_pages(geometry, &shape, bad);
-    if matches!(config.composition.mapping, MappingPart::MuTree { .. }) {
-        let layout = layout_of_tree(geometry, config)?;
-        usable_pages = usable_pages.min(MuMapping::logical_pages_max(geometry, layout));
-    }
+    let mut shape = shape_of(geometry, config)?;
+    let mut usable_pages = room(geometry, config, &shape, bad)?;
     if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
+        // With so many logical pages, which are fewer, a placement may keep more blocks open.
+        loop {
+            let logical_pages = u32::try_from(usable_pages).unwrap_or(u32::MAX);
+            let fewer = PageConfig { logical_pages, ..config.clone() };
+            shape = shape_of(geometry, &fewer)?;
+            let left = room(geometry, &fewer, &shape, bad)?;
+            if left >= logical_pages.into() {
+                break;
+            }
+            usable_pages = left;
+        }
         return Err(FtlError::DoesNotFit {
             logical_pages: config.logical_pages,
             set_aside: SetAside {
@@ -326,9 +332,7 @@ pub(super) fn shape_that_fits(geometry: &Geometry, config: &PageConfig, bad: u32
             },
             usable_pages,
             // Rounded down, so that the printed number fits.
-            largest_ratio: (most_pages(geometry, config, usable_pages, bad)? as u128 * 10_000
-                / u128::from(geometry.pages())) as f64
-                / 10_000.0,
+            largest_ratio: (usable_pages as u128 * 10_000 / u128::from(geometry.pages())) as f64 / 10_000.0,
         });
     }
     Ok(shape)

@@ -51,6 +51,30 @@ fn cut(host: &mut Host) {
     host.power_back();
 }
 
+/// Ages of blocks are no reason to read all of them at a mount: first pages are read later, each once.
+#[test]
+fn ages_of_blocks_are_read_while_the_drive_serves() {
+    let learned: &dyn Fn(&mut Config) = &|config| config.composition.set("victim", "cost-benefit-learned").unwrap();
+    let mut host = host_on(small(16, 400, 1, 1), 0.7, learned, 1);
+    for _ in 0..2 {
+        host.overwrite().unwrap();
+    }
+    cut(&mut host);
+    let report = report_of(&host);
+    let step = report.steps.iter().find(|step| step.name.starts_with("1 ")).unwrap();
+    assert!(!is_written_anew(&report) && step.spare_reads < 110, "{}", step.spare_reads);
+    host.recover().unwrap();
+    let unread = |host: &Host| {
+        host.ftl.as_ref().unwrap().ram().papers().any(|(name, bytes)| name == "blocks.times_to_read" && bytes > 0)
+    };
+    assert!(unread(&host));
+    for page in 0..1_200 {
+        host.write(page, 1, false).unwrap();
+    }
+    assert!(!unread(&host));
+    host.compare_all();
+}
+
 #[test]
 fn a_mount_reads_the_log_and_few_blocks() {
     // Tables of one page, and of several.

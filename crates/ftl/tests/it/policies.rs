@@ -1,6 +1,6 @@
 //! Policies that answer with what cannot be: nothing is lost by it, the drive goes on, and it is counted.
 
-use crate::common::{Host, Step, chips, parts_of, plugged, small};
+use crate::common::{Host, Step, below, chips, parts_of, plugged, small};
 use phelsuma_ftl::policy::{
     Asks, Block, Choice, Context, Counters, HostWrite, MovedPage, Placement, PlacementSpec, Table, Victim, VictimSpec,
     View, Wants, state,
@@ -157,4 +157,28 @@ fn what_a_policy_keeps_is_in_the_ledger() {
     let ledger = with.ftl.as_ref().unwrap().ram();
     assert!(ledger.papers().any(|entry| entry == ("placement.asked", 1)));
     assert!(ledger.all().any(|(name, bytes)| name == "index.policy_tables" && bytes > 0));
+}
+
+/// Uniform writes are not worth the reads of old copies, and skewed ones are.
+#[test]
+fn old_copies_are_read_while_lives_differ() {
+    for (hot, differ) in [(1, 0), (8, 1)] {
+        let mut host = Host::with_share("geckoftl+lifetimes", small(16, 512, 1, 1), 0.8);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let pages = host.logical_pages();
+        let mut write = |host: &mut Host, drives: u32| {
+            for _ in 0..drives * pages {
+                // All but a `hot`th of the writes go to a `hot`th of the pages.
+                let part = if below(&mut rng, hot) > 0 { u64::from(pages) / hot } else { pages.into() };
+                host.write(below(&mut rng, part) as u32, 1, false).unwrap();
+            }
+        };
+        write(&mut host, 6);
+        assert_eq!(host.counter("lives_differ"), differ, "{hot}");
+        let fetched = host.counter("entries_fetched_for_placement");
+        write(&mut host, 1);
+        let fetched = (host.counter("entries_fetched_for_placement") - fetched) * 100 / u64::from(pages);
+        // A sixteenth of the pages is followed in any case.
+        assert!(if differ == 1 { fetched > 20 } else { fetched < 8 }, "{hot}: {fetched} %");
+    }
 }

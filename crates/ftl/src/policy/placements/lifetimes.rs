@@ -130,7 +130,7 @@ struct Lifetimes {
 impl Lifetimes {
     fn new(context: &Context) -> Self {
         let (host, moved) = streams(context);
-        let predictions = Predictions::new(context.logical_pages);
+        let predictions = Predictions::new(context.logical_pages, half_octaves(context.logical_pages.into()));
         Self { logical_pages: context.logical_pages.into(), host, moved, life: 0, predictions }
     }
 

@@ -6,6 +6,9 @@
 //! Of each life of such a page that ends there are two numbers: the binary logarithms of the mean life before, and of
 //! this life. The square of their correlation is the share of the differences between lives that the lives before
 //! explain. Uniform writes have a share of 0.
+//!
+//! Lives of cold pages end late, so for long the sample may be of hot pages alone, which are alike. Then lives are short:
+//! those of uniform writes are about as many writes as there are logical pages, and their logarithms somewhat less.
 
 use phelsuma_nand::LogicalPage;
 use phelsuma_nand::state::Preserve;
@@ -15,11 +18,13 @@ const SAMPLE: u32 = 16;
 /// The least share that is worth the reads, and the least for which they go on.
 const SHARE_MIN: f64 = 0.05;
 const SHARE_KEPT: f64 = 0.03;
+/// Lives are short if the mean of their logarithms is so many half octaves below that of the logical pages. Uniform writes
+/// stay 0.83 octaves below, and less than 1.5 while the drive is written for the first time.
+const SHORT: u8 = 4;
 /// The share is looked at after so many ends.
 const ENDS: u64 = 64;
-/// The sums are halved so often before the share counts: the drive is written two or three times until then, and twice
-/// more after it was formatted. The second write of cold pages shows that they are cold,
-/// and they have few until then.
+/// The sums are halved so often before anything is concluded. The drive is written two or three times until then, and
+/// twice more after it was formatted.
 const ROUNDS_MIN: u8 = 4;
 /// Fewer ends say nothing. The share of so many lives without a pattern is 0.002, seldom more than 0.01.
 const ENDS_MIN: u64 = 512;
@@ -37,12 +42,15 @@ pub(super) struct Predictions {
     halved_at: u64,
     /// How often they were, up to [`ROUNDS_MIN`].
     rounds: u8,
+    /// The logarithm below which the mean life is short.
+    short: u8,
     differ: bool,
 }
 
 impl Predictions {
-    /// None yet: pages are followed until something is learned.
-    pub(super) fn new(logical_pages: u32) -> Self {
+    /// None yet, on a drive of so many logical pages, with the logarithm of that. Pages are followed until something is
+    /// learned.
+    pub(super) fn new(logical_pages: u32, logarithm: u8) -> Self {
         Self {
             ends: 0,
             before: 0,
@@ -54,6 +62,7 @@ impl Predictions {
             // An even number: halving must not take an end without its logarithms.
             halved_at: (u64::from(logical_pages) / u64::from(SAMPLE)).max(ENDS_MIN).next_multiple_of(2),
             rounds: 0,
+            short: logarithm.saturating_sub(SHORT),
             differ: true,
         }
     }
@@ -73,7 +82,7 @@ impl Predictions {
         self.differ
     }
 
-    /// A life of a page of the sample has ended: the logarithms of the mean before, and of its own.
+    /// A life of a page of the sample has ended: the logarithms of the mean before, and of its own, in half octaves.
     pub(super) fn ended(&mut self, before: u8, life: u8) {
         let (before, life) = (u64::from(before), u64::from(life));
         self.ends += 1;
@@ -83,7 +92,8 @@ impl Predictions {
         self.life_squared += life * life;
         self.both += before * life;
         if self.rounds == ROUNDS_MIN && self.ends.is_multiple_of(ENDS) {
-            self.differ = self.share() >= if self.differ { SHARE_KEPT } else { SHARE_MIN };
+            let least = if self.differ { SHARE_KEPT } else { SHARE_MIN };
+            self.differ = self.share() >= least || self.life < self.ends * u64::from(self.short);
         }
         if self.ends >= self.halved_at {
             self.rounds = (self.rounds + 1).min(ROUNDS_MIN);
@@ -125,17 +135,17 @@ mod tests {
 
     #[test]
     fn lives_without_a_pattern_are_not_followed_and_others_are() {
-        let (mut predictions, mut state) = (Predictions::new(10_000), 88_172_645_463_325_252);
+        let (mut predictions, mut state) = (Predictions::new(10_000, 27), 88_172_645_463_325_252);
         assert!(predictions.follows(LogicalPage(1)), "nothing is known yet");
         for _ in 0..8 * predictions.halved_at {
-            predictions.ended(drawn(&mut state, 20) as u8 + 10, drawn(&mut state, 20) as u8 + 10);
+            predictions.ended(drawn(&mut state, 20) as u8 + 16, drawn(&mut state, 20) as u8 + 16);
         }
         assert!(!predictions.differ() && !predictions.follows(LogicalPage(1)));
-        // From now on half of the pages live for a quarter of the others' time: two half octaves are four units.
+        // From now on half of the pages live for an eighth of the others' time, which is six half octaves.
         let mut ends = 0;
         while !predictions.differ() && ends <= 2 * predictions.halved_at {
             let class = 6 * drawn(&mut state, 2);
-            predictions.ended((class + drawn(&mut state, 8)) as u8 + 10, (class + drawn(&mut state, 12)) as u8 + 10);
+            predictions.ended((class + drawn(&mut state, 8)) as u8 + 20, (class + drawn(&mut state, 12)) as u8 + 20);
             ends += 1;
         }
         assert!(ends <= 2 * predictions.halved_at, "{ends}");
@@ -144,7 +154,7 @@ mod tests {
     /// An end that is lost in each halving would hide a small share.
     #[test]
     fn halving_changes_no_share() {
-        let (mut predictions, mut state) = (Predictions::new(10_000), 88_172_645_463_325_252);
+        let (mut predictions, mut state) = (Predictions::new(10_000, 27), 88_172_645_463_325_252);
         let (mut sum, mut shares) = (0.0, 0.0);
         for end in 0..40 * predictions.halved_at {
             let class = 3 * drawn(&mut state, 2);
@@ -158,9 +168,19 @@ mod tests {
         assert!((0.075..0.105).contains(&share), "{share}");
     }
 
+    /// The hot pages are alike, and no cold one was written twice yet.
+    #[test]
+    fn short_lives_are_followed() {
+        for (life, differ) in [(21, true), (23, false)] {
+            let mut predictions = Predictions::new(10_000, 27);
+            (0..4 * predictions.halved_at).for_each(|_| predictions.ended(life, life));
+            assert_eq!(predictions.differ(), differ, "{life}");
+        }
+    }
+
     #[test]
     fn equal_lives_are_not_worth_a_read() {
-        let mut predictions = Predictions::new(10_000);
+        let mut predictions = Predictions::new(10_000, 27);
         (0..4 * predictions.halved_at).for_each(|_| predictions.ended(30, 30));
         assert!(!predictions.differ());
         assert!(predictions.ends < predictions.halved_at && predictions.both > 0);

@@ -102,9 +102,6 @@ crate::policy_state! {
     }
 }
 
-/// The logarithm of a cost where nothing is gained.
-const NO_GAIN: f64 = 1e8;
-
 /// The binary logarithm of u / (1 - u); beyond all others where nothing is live, or nothing is gained.
 fn cost(live: u32, pages: u32) -> f64 {
     match (live, pages.saturating_sub(live)) {
@@ -233,7 +230,8 @@ impl Victim for Learned {
             self.best_of(view, Block(self.hand + number * apart), run, passed, &mut best);
         }
         let mut looked_at = runs * run;
-        if best.is_none_or(|Best { cost, .. }| cost >= NO_GAIN) {
+        let gains = best.is_some_and(|best| best.live < view.pages_per_block());
+        if !gains && runs > 1 {
             looked_at += blocks;
             self.best_of(view, Block(0), blocks, 0.0, &mut best);
         }

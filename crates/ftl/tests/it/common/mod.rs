@@ -75,6 +75,7 @@ pub(crate) fn parts_of(name: &str) -> Composition {
             "log" => [("power.block-log", "on"); 3],
             "mapping-log" => [("mapping.log", "20"); 3],
             "slices" => [("collection", "slices"); 3],
+            "lifetimes" => LIFETIMES,
             "fetch" => [("placement.unknown", "fetch"); 3],
             "dac" => [("victim", "cat"), ("placement", "dac"), ("dac.page-times", "spare")],
             other => panic!("no variant {other} of a preset"),
@@ -86,6 +87,10 @@ pub(crate) fn parts_of(name: &str) -> Composition {
 
 /// As small a sample as there is.
 pub(crate) const SAMPLE: [(&str, &str); 3] = [("victim", "sampled"), ("victim.sample", "16"), ("victim.looks", "1")];
+
+/// Classes by lifetimes, and the victim that is learned.
+const LIFETIMES: [(&str, &str); 3] =
+    [("placement", "lifetimes"), ("placement.unknown", "fetch"), ("victim", "cost-benefit-learned")];
 
 /// A preset's configuration; see [`parts_of`].
 pub(crate) fn config(preset: &str, logical_pages: u32) -> Config {
