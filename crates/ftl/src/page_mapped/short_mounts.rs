@@ -16,8 +16,8 @@ impl PageParts {
 
     /// Why there can be no block log that was asked for: its name, its value, and what would be right.
     pub(crate) fn why_no_block_log(&self) -> Option<(&'static str, String, String)> {
-        let right = "a mount needs the first spare area of every block with wear=levelling, and with a policy that needs to \
-                     know when blocks were written, or by which stream; with those off is right";
+        let right = "a mount needs the first spare area of every block with wear=levelling, and with a policy that goes by \
+                     first writes or streams of blocks; with those off is right";
         let can_wait = self.victim.wants().or(self.placement.wants()).can_wait();
         let is_wrong = self.has_block_log() && !(self.wear == WearPart::Nothing && can_wait);
         is_wrong.then(|| ("power.block-log", "on".into(), right.into()))
