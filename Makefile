@@ -11,6 +11,9 @@ PAGED := dftl-noflush,dftl-page,dftl-timeout,dftl-req,lazyftl,ib-ftl,geckoftl,ge
 # A tree that is looked into for each page takes ten times as long on the drives of the others.
 MU    := mu-ftl
 ON_MU := --ftl $(MU) --blocks 64 --pages-per-block 16 --ratio 0.4
+# Many streams and several structures on flash need a larger drive than those of the others.
+OURS  := phelsuma
+ON_OURS := --ftl $(OURS) --blocks 256 --pages-per-block 16 --cache 512B
 FULL_CACHES := --set mapping.write-pages=0 --set validity.bitmap-cache=3 --set partitions.pages=100
 # Those that a battery tells of the cut: they are cut after requests.
 BATTERY := dftl,mu-ftl-pvb
@@ -207,6 +210,9 @@ thorough-crash:
 	$(PHELSUMA) crash $(ON_MU) $(FULL_CACHES) --workload all --writes 1000 --cuts 300 --seed 1
 	$(PHELSUMA) crash --ftl $(FTLS),$(BATTERY),$(PAGED) --workload all --writes 1000 --cuts 1 --nested --seed 1
 	$(PHELSUMA) crash $(ON_MU) --workload all --writes 1000 --cuts 1 --nested --seed 1
+	$(PHELSUMA) crash $(ON_OURS) --ratio 0.3 --operations 3500 --seed 1
+	$(PHELSUMA) crash $(ON_OURS) --ratio 0.3 --workload all --writes 1000 --cuts 1 --nested --seed 1
+	$(PHELSUMA) soak $(ON_OURS) --cycles 10000
 
 # Hours: every program and erase of every workload with two seeds, pairs of cuts, and soaks, as docs/TESTING.md has them.
 # Each FTL, or those alone that SWEEP names: SWEEP=bast,fast
@@ -243,6 +249,7 @@ thorough-defects:
 thorough-dies:
 	$(PHELSUMA) crash --ftl $(FTLS) --writes 3000 --cuts 600 --channels 2 --dies 2 --ratio 0.25 --seed 2
 	$(PHELSUMA) crash --ftl $(MU),$(PAGED) --writes 1000 --cuts 200 --channels 2 --dies 2 --ratio 0.25 --seed 2
+	$(PHELSUMA) crash $(ON_OURS) --writes 1000 --cuts 200 --channels 2 --dies 2 --ratio 0.15 --seed 2
 	$(PHELSUMA) crash --ftl $(MM) --workload all --writes 1000 --cuts 200 --channels 2 --blocks 128 --ratio 0.4 --seed 2
 	$(PHELSUMA) crash --ftl $(MM) --writes 300 --cuts 30 --nested --channels 2 --blocks 128 --ratio 0.4 --seed 2
 	$(PHELSUMA) crash --ftl $(MM) --workload all --writes 300 --cuts 60 --defects --channels 2 --blocks 128 --ratio 0.4

@@ -30,6 +30,7 @@ CHAPTERS = [
         "recovery",
         "integrity",
         "policies",
+        "phelsuma",
         "log-blocks",
         "superblock",
         "last",

@@ -152,6 +152,8 @@ barriers! {
     UipChecked,
     /// A page that becomes stale between two slices of its block's collection is not moved.
     StaleLeavesSlices,
+    /// What a merge has reported that is under way, a fold does not report again.
+    MergesReportOnce,
     /// What a spill brings counts as well for the pages of a victim that were looked up before.
     SpillsJudge,
     /// With a mapping log, no page of a victim is reported stale by a trim that is not on flash.

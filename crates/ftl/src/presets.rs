@@ -1,9 +1,9 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::config::{
-    Composition, Config, ConfigError, DirectoryPart, DirtyLimit, Evict, FastParts, GeckoMerge, IntegrityPart,
-    LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
-    SuperblockParts, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
+    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, Evict, FastParts, GeckoMerge,
+    IntegrityPart, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts,
+    PowerPart, SuperblockParts, Switch, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;
@@ -54,6 +54,23 @@ const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, .
 
 const GECKOFTL: PageParts =
     PageParts { mapping: LAZY, validity: GECKO, metadata: MetadataPart::Left, power: PowerPart::GECKO_REC, ..PAGE };
+
+/// The mapping log holds two percent of the logical pages.
+const PHELSUMA: PageParts = PageParts {
+    mapping: MappingPart::Paged {
+        cache_entries: 0,
+        on_miss: OnMiss::Lazy,
+        evict: Evict::Lru,
+        log: 20,
+        dirty: DirtyLimit::DEFAULT,
+        directory: DirectoryPart::Flat,
+    },
+    collection: CollectionPart::Slices,
+    power: PowerPart::GeckoRec { block_log: Switch::On },
+    victim: victims::learned::SPEC.chosen(),
+    placement: placements::lifetimes::FETCHING,
+    ..GECKOFTL
+};
 
 const SUPERBLOCK: LogScheme = LogScheme::Superblock(SuperblockParts::DEFAULT);
 
@@ -278,6 +295,11 @@ pub const PRESETS: &[Preset] = &[
             placement: placements::dac::FROM_FLASH,
             ..GECKOFTL
         }),
+    },
+    Preset {
+        name: "phelsuma",
+        about: "as geckoftl, with logs of mapping and blocks, classes by lifetimes, a learned victim, slices (our own)",
+        composition: Composition::PageMapped(PHELSUMA),
     },
     Preset {
         name: "block",

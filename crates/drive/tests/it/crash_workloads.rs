@@ -10,6 +10,7 @@ use phelsuma_nand::{Geometry, Timing};
 fn config(name: &str, workload: Workload, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfig {
     let several = dies.0 * dies.1 > 1;
     let (blocks, ratio) = match (name, several) {
+        ("phelsuma", several) => (256, if several { 0.2 } else { 0.3 }),
         ("geckoftl" | "geckoftl-classes", false) => (128, 0.6),
         ("geckoftl" | "geckoftl-classes" | "mu-ftl-pvb", true) => (256, 0.4),
         ("mu-ftl-pvb" | "ib-ftl", false) => (128, 0.4),

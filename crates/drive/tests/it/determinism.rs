@@ -361,15 +361,17 @@ fn is_of_other_machines(key: &str) -> bool {
 /// The stored values of one FTL.
 fn computed_of(preset: &Preset) -> Value {
     let (mut of, mut ram) = (Map::new(), Map::new());
+    // Many streams and several structures on flash need a larger drive.
+    let room = if preset.name == "phelsuma" { 4 } else { 1 };
     for (name, (channels, dies), blocks, logical_pages) in
         [("one die", (1, 1), 64, 400), ("four dies", (2, 2), 128, 600)]
     {
-        let geometry = Geometry::new(512, 16, blocks, channels, dies).unwrap();
+        let geometry = Geometry::new(512, 16, blocks * room, channels, dies).unwrap();
         let (image, bytes) = image(config(preset, logical_pages), geometry);
         of.insert(format!("image on {name}"), image);
         ram.insert(name.into(), bytes);
     }
-    of.insert("crash".into(), crash(&config(preset, 400), Geometry::new(512, 16, 64, 1, 1).unwrap()));
+    of.insert("crash".into(), crash(&config(preset, 400), Geometry::new(512, 16, 64 * room, 1, 1).unwrap()));
     let (figures, counters) = figures(preset);
     of.insert("figures".into(), figures);
     of.insert("counters".into(), counters);

@@ -11,7 +11,7 @@ use phelsuma_trace::{InfoOptions, TraceInfo, Workload, WorkloadExtent};
 fn config(ftl: &str, spec: &str) -> RunConfig {
     let mut config = RunConfig::new(ftl, Input::Workload(Workload::parse(spec).unwrap())).unwrap();
     config.shape.capacity_bytes = Some(64 << 20);
-    config.shape.ratio = 0.6;
+    config.shape.ratio = 0.55;
     config.distributions = true;
     config
 }

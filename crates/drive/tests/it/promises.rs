@@ -80,7 +80,7 @@ fn the_long_sweeps_go_over_every_ftl_that_survives_power_cuts() {
         let (_, ftls) = makefile.lines().find(is_it).and_then(|line| line.split_once(":=")).unwrap();
         ftls.trim().split(',').map(str::to_string).collect::<Vec<_>>()
     };
-    let mut listed: Vec<String> = ["FTLS", "MM", "PAGED", "MU", "BATTERY"].into_iter().flat_map(list).collect();
+    let mut listed: Vec<String> = ["FTLS", "MM", "PAGED", "MU", "OURS", "BATTERY"].into_iter().flat_map(list).collect();
     // No drive is made of an oracle.
     let real = PRESETS.iter().filter(|preset| preset.composition.knowledge().is_none());
     let mut survive: Vec<String> =

@@ -12,7 +12,7 @@ fn file(name: &str) -> PathBuf {
 
 fn config(ftl: &str) -> RunConfig {
     let mut config = RunConfig::new(ftl, Input::Workload("zipf:0.9".parse().unwrap())).unwrap();
-    config.shape.capacity_bytes = Some(16 << 20);
+    config.shape.capacity_bytes = Some(if ftl == "phelsuma" { 64 << 20 } else { 16 << 20 });
     config.shape.pages_per_block = 32;
     config.shape.ratio = 0.5;
     config.fill = Fill::Random;

@@ -10,6 +10,9 @@ use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
 
+/// A block that takes longer than its slot's share of so many blocks is too long open.
+const BLOCKS_FOR_A_SLOT: u64 = 32;
+
 /// A block being written.
 #[derive(Clone, Copy, Debug, Preserve)]
 struct OpenBlock {
@@ -39,6 +42,9 @@ pub(super) struct OpenBlocks {
     /// By stream: the die that is next.
     turn: Vec<u32>,
     pub(super) spread: Spread,
+    /// A block is open for no more programs than these and what the other streams write meanwhile, where that is
+    /// bounded.
+    longest: Option<u64>,
     /// Writes are copies of a recovery, and are labelled so.
     pub(super) labels_copies: bool,
 }
@@ -49,6 +55,7 @@ impl OpenBlocks {
             slots: vec![None; usize::from(streams) * geometry.dies() as usize],
             turn: vec![0; usize::from(streams)],
             spread: Spread::AllDies,
+            longest: None,
             labels_copies: false,
         }
     }
@@ -65,8 +72,8 @@ impl Blocks {
     pub(crate) fn stop_writing(&mut self, watch: &mut impl Watch) {
         self.phase = Phase::ReadOnly;
         for slot in 0..self.open.slots.len() {
-            if let Some(open) = self.open.slots[slot].take() {
-                self.close(watch, open.block, (slot / self.geometry.dies() as usize) as u8);
+            if let Some(open) = self.open.slots[slot] {
+                self.close_slot(watch, slot, open.block);
             }
         }
     }
@@ -116,6 +123,30 @@ impl Blocks {
         }
     }
 
+    /// Bounds for how long a block of the users' is open. A recovery that looks at the pages written last looks for them
+    /// in all blocks begun since the oldest that was open.
+    pub(crate) fn bound_open(&mut self) {
+        let slots = u64::from(self.metadata.from) * u64::from(self.geometry.dies());
+        self.open.longest = Some(slots * BLOCKS_FOR_A_SLOT * u64::from(self.geometry.pages_per_block()));
+    }
+
+    /// Blocks that are begun while a block of the users' is open, at the most; 0 where that is not bounded.
+    pub(crate) fn begun_while_open(&self) -> u64 {
+        let slots = u64::from(self.metadata.from) * u64::from(self.geometry.dies());
+        self.open.longest.map_or(0, |pages| pages / u64::from(self.geometry.pages_per_block()) + slots)
+    }
+
+    /// The users' block on a die that has been open for too long, for `stream` to write on. Its own stream begins another
+    /// one with its next page.
+    fn take_over(&mut self, stream: u8, die: u32) -> Option<OpenBlock> {
+        let longest = self.open.longest.filter(|_| !self.is_metadata(stream))?;
+        let begun = self.clock.seq().checked_sub(longest)?;
+        let (dies, user) = (self.geometry.dies() as usize, usize::from(self.metadata.from));
+        let slots = self.open.slots.iter_mut().take(user * dies).skip(die as usize).step_by(dies);
+        let of_die = slots.filter(|slot| slot.is_some_and(|open| open.next > 0 && open.first_seq < begun));
+        of_die.min_by_key(|slot| slot.map(|open| open.first_seq))?.take()
+    }
+
     /// The open slot of `stream` whose turn it is, with room for a page. Streams write to their dies in turn. When free
     /// blocks are scarce they stay with the open blocks.
     #[inline]
@@ -144,6 +175,9 @@ impl Blocks {
             }
         }
         let slot = base + die as usize;
+        if self.open.slots[slot].is_none() {
+            self.open.slots[slot] = self.take_over(stream, die);
+        }
         if self.open.slots[slot].is_none() {
             let opened = self.open_block(nand, watch, die, stream, erase_purpose(purpose), at)?;
             self.streams[opened.block.index()] = stream;
@@ -198,7 +232,7 @@ impl Blocks {
                         "{block} has more live pages than pages"
                     );
                     if full {
-                        self.close_slot(watch, slot, block, stream);
+                        self.close_slot(watch, slot, block);
                     }
                     return Ok((to, done));
                 }
@@ -206,7 +240,7 @@ impl Blocks {
                     self.clock.programmed(start);
                     self.counters.add(block);
                     if full {
-                        self.close_slot(watch, slot, block, stream);
+                        self.close_slot(watch, slot, block);
                     }
                     return Ok((to, start));
                 }
@@ -214,12 +248,12 @@ impl Blocks {
                     self.clock.programmed(start);
                     self.failures.failed(block);
                     self.news.failed(to);
-                    self.close_slot(watch, slot, block, stream);
+                    self.close_slot(watch, slot, block);
                 }
                 Err(error) => {
                     // A read that misses goes on after such an error, and there is no page behind the last.
                     if full {
-                        self.close_slot(watch, slot, block, stream);
+                        self.close_slot(watch, slot, block);
                     }
                     return Err(error.into());
                 }
@@ -249,9 +283,10 @@ impl Blocks {
         }
     }
 
-    fn close_slot(&mut self, watch: &mut impl Watch, slot: usize, block: Block, stream: u8) {
+    /// The block's stream is that of its first page, which a mount reads.
+    fn close_slot(&mut self, watch: &mut impl Watch, slot: usize, block: Block) {
         self.open.slots[slot] = None;
-        self.close(watch, block, stream);
+        self.close(watch, block, self.streams[block.index()]);
     }
 
     /// The stream to write a user page to that is meant for `stream`: where next to nothing is free, no further block

@@ -45,6 +45,9 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         if let (WearPart::Levelling { threshold, looks }, Some(cold)) = (composition.wear, streams.cold) {
             blocks.wear = Some(Wear::new(cold, looks, threshold));
         }
+        if streams.mapping > 1 && matches!(composition.power, PowerPart::GeckoRec { .. } | PowerPart::Synchronize) {
+            blocks.bound_open();
+        }
         if composition.has_block_log() {
             blocks.set_region(Region::behind(geometry, &anchors, region_blocks(geometry)));
         }

@@ -63,6 +63,11 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         done
     }
 
+    /// Pages may be reported stale that were reported before.
+    pub(crate) fn may_report_again(&mut self) {
+        self.blocks.counters.may_be_low = true;
+    }
+
     pub(crate) fn geometry(&self) -> &Geometry {
         self.blocks.geometry()
     }

@@ -9,6 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const FILLED: &[&str] = &[
     // Lists of what one request makes stale, and of the blocks that it closes and frees.
     "buffer.before",
+    "buffer.log_lists",
     "buffer.news",
     // Blocks of metadata that wait, blocks that failed, and those that a flush holds back.
     "index.failing_and_waiting",
@@ -17,6 +18,10 @@ const FILLED: &[&str] = &[
     "validity.run_directories",
     "index.run_directories_room",
     "validity.merge_buffers",
+    "mapping.log_directories",
+    "index.log_directories_room",
+    "mapping.log_merge_buffers",
+    "mapping.log_filters",
     "validity.log_directory",
     "validity.erased",
     // The µ-Tree's pages that wait, and the way to them.

@@ -19,6 +19,7 @@ mod last_snapshot;
 mod last_wear;
 mod ledger;
 mod looks;
+mod mapping_log;
 mod merges;
 mod model;
 mod mu_ftl;

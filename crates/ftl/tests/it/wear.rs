@@ -1,8 +1,8 @@
 //! Blocks that grow bad, and drives that wear out.
 
 use crate::common::{
-    Host, Plug, Step, below, chips, config, most_pages, most_pages_of, scaled, small, surviving, thorough,
-    with_metadata,
+    Host, Plug, Step, below, chips, config, large_enough, most_pages, most_pages_of, scaled, small, surviving,
+    thorough, with_metadata,
 };
 use phelsuma_ftl::{Config, FtlError, PRESETS, Preset};
 use phelsuma_nand::sim::SimConfig;
@@ -114,7 +114,7 @@ fn alone() -> impl Iterator<Item = &'static Preset> {
 
 /// A drive whose blocks endure few cycles.
 fn mortal(preset: &str, cycles: u32, share: f64) -> Host {
-    let geometry = small(32, 40, 1, 1);
+    let geometry = large_enough(preset, small(32, 40, 1, 1));
     let logical = (f64::from(most_pages(preset, geometry)) * share) as u32;
     let timing = Timing::preset("gecko").unwrap();
     let nand = SimNand::new(&SimConfig { tagged: true, cycles_max: Some(cycles), ..SimConfig::new(geometry, timing) });

@@ -115,7 +115,9 @@ fn made(ftl: &str) -> Vec<u8> {
     if composition.has_cache() {
         composition.set("mapping.cache", "64").unwrap();
     }
-    let geometry = Geometry::new(PAGE as u32, 16, 64, 1, 1).unwrap();
+    // Many streams and several structures on flash need a larger drive.
+    let blocks = if ftl == "phelsuma" { 256 } else { 64 };
+    let geometry = Geometry::new(PAGE as u32, 16, blocks, 1, 1).unwrap();
     let config = Config::new(ftl, composition, PAGES as u32, 1);
     // Few, so that it has to make the file durable for itself, which must not be what keeps a flush.
     let options = CreateOptions { spare_slots: Some(24), ..CreateOptions::default() };

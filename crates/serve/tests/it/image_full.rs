@@ -98,7 +98,9 @@ impl Host for Kept {
 
 /// A drive in an image, formatted and closed.
 fn made(ftl: &str) -> Disk {
-    let geometry = Geometry::new(PAGE as u32, 32, 64, 1, 1).unwrap();
+    // Many streams and several structures on flash need a larger drive.
+    let blocks = if ftl == "phelsuma" { 256 } else { 64 };
+    let geometry = Geometry::new(PAGE as u32, 32, blocks, 1, 1).unwrap();
     let mut composition = Preset::named(ftl).unwrap().composition;
     if composition.has_cache() {
         composition.set("mapping.cache", "64").unwrap();

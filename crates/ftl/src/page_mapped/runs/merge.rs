@@ -185,6 +185,19 @@ impl RunMerge {
         Ok(())
     }
 
+    /// Whether it has passed this key, at which an entry of its input `older` gave way to the one right before it, which
+    /// is of `by`.
+    #[inline]
+    pub(crate) fn has_overruled(&self, key: u32, older: &RunHeader, by: Option<&RunHeader>) -> bool {
+        self.is_of(older) && by.is_some_and(|by| self.is_of(by)) && key < self.sort.key()
+    }
+
+    /// Whether a run is one of its inputs.
+    pub(crate) fn is_of(&self, run: &RunHeader) -> bool {
+        let ((first, last), (from, until)) = (self.header.flushes, run.flushes);
+        first <= from && until <= last
+    }
+
     /// Whether some page of its inputs could not be read, now or before.
     pub(crate) fn has_lost(&self) -> bool {
         self.sort.lost

@@ -68,8 +68,7 @@ impl Slices {
 
     /// Whether a run is being merged.
     pub(crate) fn has(&self, run: &Run) -> bool {
-        let covers = |(first, last): (u64, u64)| first <= run.header.flushes.0 && run.header.flushes.1 <= last;
-        self.under_way.iter().any(|merge| covers(merge.header.flushes))
+        self.under_way.iter().any(|merge| merge.is_of(&run.header))
     }
 
     /// A merge begins, or goes on after a slice.

@@ -26,9 +26,10 @@ pub(crate) trait Rule {
         true
     }
 
-    /// An entry of a run gives way to a newer one, in which the first word is `newer`.
+    /// The first word of an entry of `run` gives way to `newer`. The entry right before it is of the run `by`, or of the
+    /// buffer.
     #[inline]
-    fn overruled(&mut self, _key: u32, _word: u32, _newer: u32, _run: &RunHeader) {}
+    fn overruled(&mut self, _key: u32, (_word, _run): (u32, &RunHeader), _newer: u32, _by: Option<&RunHeader>) {}
 
     /// The marks of a merge of which the newest run has these.
     fn marks_of_merge(&self, newest: [u64; 2]) -> [u64; 2] {
@@ -160,7 +161,7 @@ impl SortMerge {
         let layout = inputs.layout;
         let block = key / layout.parts;
         inputs.words.fill(0);
-        let mut flags = None;
+        let (mut flags, mut by) = (None, None);
         for rank in 0..self.places.len() {
             let place = self.places[rank];
             if place.key != key {
@@ -191,11 +192,11 @@ impl SortMerge {
                 if own & ERASED != 0 && self.erased.0 != block && overrules {
                     self.erased = (block, rank);
                 }
-                flags = Some(flags.unwrap_or(0) | own);
+                (flags, by) = (Some(flags.unwrap_or(0) | own), run);
             } else if let Some(run) = run {
                 let older = RunPage::new(layout, &inputs.pages[rank]).word(place.at, 0);
-                rule.overruled(key, older, inputs.words[0], run);
-                flags = Some(flags.unwrap_or(0));
+                rule.overruled(key, (older, run), inputs.words[0], by);
+                (flags, by) = (Some(flags.unwrap_or(0)), Some(run));
             }
             self.places[rank].at += 1;
             self.settle(io, inputs, rank);

@@ -28,6 +28,7 @@ use super::predictions::Predictions;
 use super::unknown::UNKNOWN;
 use crate::blocks::View;
 use crate::policy::{Asks, Context, HostWrite, MovedPage, Placement, PlacementSpec, State};
+use crate::spec::Chosen;
 use crate::{Counter, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -55,6 +56,9 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
     let asks = Asks::NOTHING.pages().old_spares().lives();
     if values.is(&UNKNOWN, "fetch") { asks.fetches() } else { asks }
 });
+
+/// With the places of old copies, where a lazy mapping does not have them.
+pub(crate) const FETCHING: Chosen<PlacementSpec> = SPEC.chosen().with(0, 1);
 
 /// Streams of host writes, and of moved pages.
 fn streams(context: &Context) -> (u8, u8) {

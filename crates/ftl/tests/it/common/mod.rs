@@ -74,6 +74,7 @@ pub(crate) fn parts_of(name: &str) -> Composition {
             "dual" => [("victim", "dual-greedy"), ("placement", "dual-greedy"), ("placement.on-random", "greedy")],
             "log" => [("power.block-log", "on"); 3],
             "mapping-log" => [("mapping.log", "20"); 3],
+            "long-log" => [("mapping.log", "250"); 3],
             "slices" => [("collection", "slices"); 3],
             "lifetimes" => LIFETIMES,
             "fetch" => [("placement.unknown", "fetch"); 3],

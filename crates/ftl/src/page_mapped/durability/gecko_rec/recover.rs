@@ -176,7 +176,8 @@ impl<N: Nand> GeckoDrive<'_, N> {
         let geometry = self.geometry();
         let pages = self.ftl.mapping.updates_in_doubt(MARKS_MAX);
         let open = u32::from(self.ftl.streams.count) * geometry.dies();
-        pages.div_ceil(u64::from(geometry.pages_per_block())) as usize + open as usize + 1
+        let begun_while_open = self.ftl.blocks.begun_while_open();
+        (pages.div_ceil(u64::from(geometry.pages_per_block())) + begun_while_open) as usize + open as usize + 1
     }
 
     /// The newest version of each translation page is the table's.

@@ -1,7 +1,7 @@
 //! Folds: a translation page is rewritten with the entries that wait for it.
 
 use super::super::{PagedMapping, get, put};
-use super::{Look, LookedUpTo, MappingLog, Overruled};
+use super::{Folding, Look, LookedUpTo, MappingLog, Overruled};
 use crate::FtlError;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::runs::SortedRuns;
@@ -28,8 +28,8 @@ impl MappingLog {
         overruled: impl FnMut(Overruled),
         entry: impl FnMut(u32, u32),
     ) {
-        let SortedRuns { merging, runs, .. } = &mut self.sorted;
-        let mut rule = Look { newest: Some(&self.rule), overruled };
+        let SortedRuns { merging, runs, slices, .. } = &mut self.sorted;
+        let mut rule = Look { newest: Some(&self.rule), merges: slices.under_way(), overruled };
         let lost = super::look((merging, runs), io, keys, &mut rule, entry);
         self.sorted.lose(lost);
     }
@@ -68,20 +68,21 @@ impl PagedMapping {
         if part == 0 {
             *sort = None;
         }
-        let SortedRuns { merging, runs, .. } = &mut log.sorted;
+        let SortedRuns { merging, runs, slices, .. } = &mut log.sorted;
+        let mut rule = Folding { newest: &mut log.rule, merges: slices.under_way() };
         let sort = sort.get_or_insert_with(|| merging.begin_at(io, runs, range.start));
         if sort.key() >= range.end {
-            log.rule.folds += 1;
+            rule.newest.folds += 1;
             return Ok(());
         }
         self.load(io, part);
-        let mut entries = 0;
+        let (mut entries, reported) = (0, rule.newest.overruled.len());
         while sort.key() < range.end {
             let key = sort.key();
-            let Some(word) = merging.take(io, runs, sort, &mut log.rule) else { continue };
+            let Some(word) = merging.take(io, runs, sort, &mut rule) else { continue };
             let index = key % self.entries_per_page;
             let until = self.loaded.saturating_sub(1);
-            log.rule.overruled.extend(Overruled::of(key, get(&self.page, index), word, until));
+            rule.newest.overruled.extend(Overruled::of(key, get(&self.page, index), word, until));
             put(&mut self.page, index, word);
             entries += 1;
         }
@@ -93,7 +94,7 @@ impl PagedMapping {
         if entries > 0
             && let Err(error) = self.write_folded(io, log, part)
         {
-            log.rule.overruled.clear();
+            log.rule.overruled.truncate(reported);
             return Err(error);
         }
         log.rule.folds += 1;

@@ -105,7 +105,7 @@ impl Rule for Newest {
     }
 
     #[inline]
-    fn overruled(&mut self, key: u32, word: u32, newer: u32, run: &RunHeader) {
+    fn overruled(&mut self, key: u32, (word, run): (u32, &RunHeader), newer: u32, _by: Option<&RunHeader>) {
         self.gone += 1;
         self.overruled.extend(Overruled::of(key, word, newer, run.frozen));
     }
@@ -121,6 +121,27 @@ impl Rule for Newest {
 
     fn sealed(&self, header: &mut RunHeader, seq: u64) {
         header.marks[1] = Sealed { at: seq, folds: self.folds - header.marks[0] }.encode();
+    }
+}
+
+/// The same at a fold, which reads the inputs of merges that are under way: they have reported some of what gives way.
+struct Folding<'a> {
+    newest: &'a mut Newest,
+    merges: &'a [RunMerge],
+}
+
+impl Rule for Folding<'_> {
+    #[inline]
+    fn counts(&self, key: u32, run: &RunHeader) -> bool {
+        self.newest.counts(key, run)
+    }
+
+    #[inline]
+    fn overruled(&mut self, key: u32, older: (u32, &RunHeader), newer: u32, by: Option<&RunHeader>) {
+        let has_reported = self.merges.iter().any(|merge| merge.has_overruled(key, older.1, by));
+        if !has_reported || !self.newest.barriers.keeps(Barrier::MergesReportOnce) {
+            self.newest.overruled(key, older, newer, by);
+        }
     }
 }
 
@@ -301,6 +322,8 @@ impl MappingLog {
 struct Look<'a, F> {
     /// What says which entries count; all do without.
     newest: Option<&'a Newest>,
+    /// Those under way have reported what they have overruled.
+    merges: &'a [RunMerge],
     overruled: F,
 }
 
@@ -311,8 +334,10 @@ impl<F: FnMut(Overruled)> Rule for Look<'_, F> {
     }
 
     #[inline]
-    fn overruled(&mut self, key: u32, word: u32, newer: u32, run: &RunHeader) {
-        Overruled::of(key, word, newer, run.frozen).into_iter().for_each(&mut self.overruled);
+    fn overruled(&mut self, key: u32, (word, run): (u32, &RunHeader), newer: u32, by: Option<&RunHeader>) {
+        if !self.merges.iter().any(|merge| merge.has_overruled(key, run, by)) {
+            Overruled::of(key, word, newer, run.frozen).into_iter().for_each(&mut self.overruled);
+        }
     }
 }
 

@@ -83,7 +83,7 @@ impl MappingLog {
         };
         let runs: Vec<Run> = found.into_iter().map(run).collect();
         let mut overruled = Vec::new();
-        let mut rule = Look { newest: None, overruled: |entry| overruled.push(entry) };
+        let mut rule = Look { newest: None, merges: &[], overruled: |entry| overruled.push(entry) };
         let lost = super::look((&mut self.sorted.merging, &runs), io, (0..u32::MAX, &mut None), &mut rule, |_, _| {});
         self.sorted.lose(lost);
         let pages = runs.iter().flat_map(|run| &run.directory).map(|entry| entry.page);

@@ -32,6 +32,7 @@ impl PagedMapping {
         let version = io.seq() + 1;
         let done = log.sorted.go_on(io, &mut log.rule);
         log.note_merge(io, version);
+        log.note_failure(io, &done);
         log.report(io, before);
         log.due_at = log.due_after(dirty);
         done
@@ -45,6 +46,7 @@ impl PagedMapping {
     ) -> Result<(), FtlError> {
         let Some(mut log) = self.log.take() else { return Ok(()) };
         let done = self.spill_to(io, &mut log, before);
+        log.note_failure(io, &done);
         log.report(io, before);
         log.due_at = log.due_after(self.cache.dirty_count());
         self.log = Some(log);
@@ -135,6 +137,14 @@ impl MappingLog {
         self.waiting = self.waiting.saturating_sub(core::mem::take(&mut self.rule.gone));
         if !self.rule.overruled.is_empty() {
             io.synchronized(version);
+        }
+    }
+
+    /// A merge that was given up has reported what the next one reports again.
+    fn note_failure<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, done: &Result<(), FtlError>) {
+        if done.is_err() {
+            self.be_unsure();
+            io.may_report_again();
         }
     }
 

@@ -1,0 +1,52 @@
+//! The mapping log on drives where its merges take longer than from one spill to the next.
+
+use crate::common::{Host, chips, config, most_pages, small};
+use phelsuma_ftl::Config;
+use phelsuma_nand::Geometry;
+
+fn drive(preset: &str) -> (Geometry, Config) {
+    let geometry = small(32, 3200, 1, 1);
+    let mut config = config(preset, most_pages(preset, geometry) / 10 * 9);
+    config.composition.set("mapping.cache", "128").unwrap();
+    (geometry, config)
+}
+
+/// Overwrites all pages by chance, hardly any of them twice: few entries of the log give way, so folds go on during
+/// merges. Checks the drive now and then.
+fn overwritten((geometry, config): (Geometry, Config)) -> Host {
+    let mut host = Host::new(chips(geometry), config, 1);
+    let pages = host.logical_pages();
+    let scattered = |n: u32| (u64::from(n) * 7919 % u64::from(pages)) as u32;
+    for n in 0..2 * pages {
+        host.write(scattered(n), 1, false).unwrap();
+        if n % 64 == 0 {
+            host.write(scattered(n + pages - pages / 9), 1, false).unwrap();
+        }
+        if n % (pages / 16) == 0 {
+            host.check();
+        }
+    }
+    host
+}
+
+#[test]
+fn a_fold_in_the_midst_of_a_merge_reports_no_page_again() {
+    for preset in ["geckoftl+long-log", "geckoftl+long-log+slices", "geckoftl+long-log+lifetimes+slices"] {
+        let mut host = overwritten(drive(preset));
+        assert!(host.counter("log_pages") > 64, "{preset}: {}", host.counter("log_pages"));
+        host.compare_all();
+    }
+}
+
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    #[test]
+    fn a_fold_that_reports_again_what_a_merge_has_reported_is_found() {
+        let (geometry, config) = drive("geckoftl+long-log");
+        let forgetful = Config { forgets: Some(Barrier::MergesReportOnce), ..config };
+        assert!(std::panic::catch_unwind(|| overwritten((geometry, forgetful))).is_err());
+    }
+}
