@@ -32,7 +32,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test try test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
-	mutants mutants-table parameters ideas thorough overnight overnight-most overnight-mu-ftl lint bench bench-serve no-std determinism determinism-32 doc house \
+	mutants mutants-table parameters ideas thorough overnight overnight-most overnight-mu-ftl overnight-ours lint bench bench-serve no-std determinism determinism-32 doc house \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -216,11 +216,13 @@ thorough-crash:
 
 # Hours: every program and erase of every workload with two seeds, pairs of cuts, and soaks, as docs/TESTING.md has them.
 # Each FTL, or those alone that SWEEP names: SWEEP=bast,fast
-SWEEP ?= $(FTLS),$(MU),$(BATTERY),$(PAGED)
+SWEEP ?= $(FTLS),$(MU),$(BATTERY),$(PAGED),$(OURS)
 comma := ,
 SWEPT  = $(subst $(comma), ,$(SWEEP))
-overnight: $(if $(filter-out $(MU),$(SWEPT)),overnight-most) $(if $(filter $(MU),$(SWEPT)),overnight-mu-ftl)
-overnight-most: MOST = $(subst $() ,$(comma),$(strip $(filter-out $(MU),$(SWEPT))))
+OTHERS = $(filter-out $(MU) $(OURS),$(SWEPT))
+overnight: $(if $(OTHERS),overnight-most) $(if $(filter $(MU),$(SWEPT)),overnight-mu-ftl) \
+	$(if $(filter $(OURS),$(SWEPT)),overnight-ours)
+overnight-most: MOST = $(subst $() ,$(comma),$(strip $(OTHERS)))
 overnight-most:
 	$(PHELSUMA) crash --ftl $(MOST) --workload all --operations 3500
 	$(PHELSUMA) crash --ftl $(MOST) --workload all --operations 3500 --seed 2 --pages-per-block 16
@@ -235,12 +237,20 @@ overnight-mu-ftl:
 	$(PHELSUMA) crash $(ON_MU) --workload all --writes 1000 --cuts 12 --nested
 	$(PHELSUMA) soak --ftl $(MU) --cycles 1000000
 
+overnight-ours:
+	$(PHELSUMA) crash $(ON_OURS) --ratio 0.3 --workload all --operations 3500
+	$(PHELSUMA) crash $(ON_OURS) --ratio 0.3 --workload mixed,restarts --writes 60 --nested --faults not-started,torn-seen
+	$(PHELSUMA) crash $(ON_OURS) --ratio 0.3 --workload all --writes 1000 --cuts 10 --nested
+	$(PHELSUMA) soak $(ON_OURS) --cycles 100000
+
 # What befalls a drive besides power cuts; and recoveries that are cut again and again.
 EACH  := page,dual-greedy,dac,block,bast,fast,superblock,last++,$(BATTERY),$(PAGED)
 thorough-defects:
 	$(PHELSUMA) crash --ftl $(EACH) --workload all --writes 300 --cuts 100 --defects --factory-bad 5 \
 		--ratio 0.4 --seed 1
 	$(PHELSUMA) crash $(ON_MU) --workload all --writes 300 --cuts 100 --defects --factory-bad 5 --seed 1
+	$(PHELSUMA) crash $(ON_OURS) --workload all --writes 300 --cuts 100 --defects --factory-bad 5 --ratio 0.3 --seed 1
+	$(PHELSUMA) crash $(ON_OURS) --writes 300 --cuts 20 --again 300 --faults torn-seen,not-started --ratio 0.3 --seed 1
 	$(PHELSUMA) crash --ftl page,bast,fast,superblock,last++,$(PAGED) --writes 300 --cuts 20 --again 300 \
 		--faults torn-seen,not-started --seed 1
 	$(PHELSUMA) crash $(ON_MU) --writes 300 --cuts 20 --again 300 --faults torn-seen,not-started --seed 1

@@ -49,6 +49,7 @@ class Composition:
     placement: str
     metadata: str
     power: str
+    collection: Optional[str] = None
     wear: Optional[str] = None
 
 

@@ -73,7 +73,8 @@ fn as_json(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> V
         "ftl": config.name,
         "composition": {
             "mapping": mapping, "validity": validity, "victim": victim, "placement": placement,
-            "metadata": metadata, "power": power, "wear": config.composition.name_of_wear(),
+            "metadata": metadata, "power": power,
+            "collection": config.composition.name_of_collection(), "wear": config.composition.name_of_wear(),
         },
         "seed": config.seed,
         "geometry": {
@@ -109,9 +110,10 @@ fn as_text(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> S
     let [metadata, power] = config.composition.names_of_metadata_and_power();
     let logical = u64::from(config.logical_pages) * u64::from(g.page_bytes());
     let mut text = format!(
-        "{}: {}: {mapping}, {validity}, {victim}, {placement}, metadata {metadata}, power {power}; seed {}\n",
+        "{}: {}: {mapping}, {validity}, {victim}, {placement}, metadata {metadata}, power {power}{}; seed {}\n",
         args.image.display(),
         config.name,
+        crate::run::collection(config.composition.name_of_collection()),
         config.seed
     );
     text += &format!(

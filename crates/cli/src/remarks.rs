@@ -98,11 +98,11 @@ pub(crate) fn warnings(input: &InputReport) -> Vec<String> {
 }
 
 /// The parts of an FTL, each with what it is the part of.
-type Parts = [(&'static str, String); 7];
+type Parts = [(&'static str, String); 8];
 
 fn parts(composition: &Composition) -> Parts {
     let [mapping, validity, victim, placement] = composition.names();
-    let [metadata, power] = composition.names_of_metadata_and_power().map(str::to_string);
+    let [metadata, power] = composition.names_of_metadata_and_power();
     [
         ("mapping", mapping),
         ("validity", validity),
@@ -110,6 +110,7 @@ fn parts(composition: &Composition) -> Parts {
         ("placement", placement),
         ("metadata", metadata),
         ("power", power),
+        ("collection", composition.name_of_collection().unwrap_or(WHOLE).into()),
         ("wear", composition.name_of_wear().unwrap_or_else(not_levelled)),
     ]
 }
@@ -120,11 +121,14 @@ fn parts_of_result(names: &CompositionNames) -> Parts {
         ("validity", names.validity.clone()),
         ("victim", names.victim.clone()),
         ("placement", names.placement.clone()),
-        ("metadata", names.metadata.to_string()),
-        ("power", names.power.to_string()),
+        ("metadata", names.metadata.clone()),
+        ("power", names.power.clone()),
+        ("collection", names.collection.unwrap_or(WHOLE).into()),
         ("wear", names.wear.clone().unwrap_or_else(not_levelled)),
     ]
 }
+
+const WHOLE: &str = "whole";
 
 fn not_levelled() -> String {
     "none".to_string()

@@ -172,7 +172,7 @@ impl Measurement {
         let delta = config.timing.delta();
         let [mapping, validity, victim, placement] = config.composition.names();
         let [metadata, power] = config.composition.names_of_metadata_and_power();
-        let wear = config.composition.name_of_wear();
+        let (collection, wear) = (config.composition.name_of_collection(), config.composition.name_of_wear());
         let (workload, fold, loops) = match &config.input {
             Input::Workload(workload) => (workload.to_string(), None, None),
             Input::Trace { trace, fold, loops } => {
@@ -191,7 +191,7 @@ impl Measurement {
         RunResult {
             schema: "phelsuma.run/1",
             ftl: config.ftl.clone(),
-            composition: CompositionNames { mapping, validity, victim, placement, metadata, power, wear },
+            composition: CompositionNames { mapping, validity, victim, placement, metadata, power, collection, wear },
             seed: config.seed,
             oracle: config.composition.knowledge().is_some(),
             geometry: geometry_result(drive, geometry),

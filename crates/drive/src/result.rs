@@ -16,9 +16,12 @@ pub struct CompositionNames {
     /// Which stream a page is written to.
     pub placement: String,
     /// What becomes of blocks of metadata.
-    pub metadata: &'static str,
+    pub metadata: String,
     /// How a power cut is survived.
-    pub power: &'static str,
+    pub power: String,
+    /// How blocks are collected; only there if it is in slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collection: Option<&'static str>,
     /// How wear is levelled; only there if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear: Option<String>,

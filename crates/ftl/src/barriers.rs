@@ -152,6 +152,8 @@ barriers! {
     UipChecked,
     /// A page that becomes stale between two slices of its block's collection is not moved.
     StaleLeavesSlices,
+    /// No block of the users' is open for long, where a recovery looks for pages in all that were begun since.
+    OpenBounded,
     /// What a merge has reported that is under way, a fold does not report again.
     MergesReportOnce,
     /// What a spill brings counts as well for the pages of a victim that were looked up before.

@@ -94,7 +94,7 @@ struct ForMounts {
 pub(crate) struct Blocks {
     geometry: Geometry,
     uses: Vec<BlockUse>,
-    /// The stream that a block was last written by.
+    /// The stream that began a block, or will, or did last.
     streams: Vec<u8>,
     pub(crate) counters: Counters,
     pool: FreePool,

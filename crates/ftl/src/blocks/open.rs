@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Block, Geometry, Nand, Op, Page, ProgramError, Purpose, Spare, SpareRead, Time};
 
-/// A block that takes longer than its slot's share of so many blocks is too long open.
+/// A block is open for too long after the programs of so many blocks for each slot of the users'.
 const BLOCKS_FOR_A_SLOT: u64 = 32;
 
 /// A block being written.
@@ -42,9 +42,9 @@ pub(super) struct OpenBlocks {
     /// By stream: the die that is next.
     turn: Vec<u32>,
     pub(super) spread: Spread,
-    /// A block is open for no more programs than these and what the other streams write meanwhile, where that is
-    /// bounded.
+    /// After so many programs a block is open for too long, where that is bounded.
     longest: Option<u64>,
+    taken_over: u64,
     /// Writes are copies of a recovery, and are labelled so.
     pub(super) labels_copies: bool,
 }
@@ -56,6 +56,7 @@ impl OpenBlocks {
             turn: vec![0; usize::from(streams)],
             spread: Spread::AllDies,
             longest: None,
+            taken_over: 0,
             labels_copies: false,
         }
     }
@@ -126,25 +127,40 @@ impl Blocks {
     /// Bounds for how long a block of the users' is open. A recovery that looks at the pages written last looks for them
     /// in all blocks begun since the oldest that was open.
     pub(crate) fn bound_open(&mut self) {
-        let slots = u64::from(self.metadata.from) * u64::from(self.geometry.dies());
-        self.open.longest = Some(slots * BLOCKS_FOR_A_SLOT * u64::from(self.geometry.pages_per_block()));
+        let blocks = (self.user_slots() * BLOCKS_FOR_A_SLOT).min(u64::from(self.geometry.blocks()) / 4);
+        self.open.longest = Some(blocks * u64::from(self.geometry.pages_per_block()));
     }
 
-    /// Blocks that are begun while a block of the users' is open, at the most; 0 where that is not bounded.
+    /// Blocks that are begun while a block of the users' is open, in general at the most; 0 where that is not bounded.
     pub(crate) fn begun_while_open(&self) -> u64 {
-        let slots = u64::from(self.metadata.from) * u64::from(self.geometry.dies());
-        self.open.longest.map_or(0, |pages| pages / u64::from(self.geometry.pages_per_block()) + slots)
+        let blocks = |pages| pages / u64::from(self.geometry.pages_per_block()) + 3 * self.user_slots();
+        self.open.longest.map_or(0, blocks)
     }
 
-    /// The users' block on a die that has been open for too long, for `stream` to write on. Its own stream begins another
-    /// one with its next page.
+    /// Blocks that were taken over, where that is done.
+    pub(crate) fn taken_over(&self) -> Option<u64> {
+        self.open.longest.map(|_| self.open.taken_over)
+    }
+
+    fn user_slots(&self) -> u64 {
+        u64::from(self.metadata.from) * u64::from(self.geometry.dies())
+    }
+
+    /// The users' block on a die that has been open for too long, for `stream` to write on. The stream that began it
+    /// begins another one with its next page, and takes it back only if it is open twice as long.
     fn take_over(&mut self, stream: u8, die: u32) -> Option<OpenBlock> {
-        let longest = self.open.longest.filter(|_| !self.is_metadata(stream))?;
+        let longest = self.open.longest.filter(|_| !self.is_metadata(stream) && self.keeps(Barrier::OpenBounded))?;
         let begun = self.clock.seq().checked_sub(longest)?;
-        let (dies, user) = (self.geometry.dies() as usize, usize::from(self.metadata.from));
-        let slots = self.open.slots.iter_mut().take(user * dies).skip(die as usize).step_by(dies);
-        let of_die = slots.filter(|slot| slot.is_some_and(|open| open.next > 0 && open.first_seq < begun));
-        of_die.min_by_key(|slot| slot.map(|open| open.first_seq))?.take()
+        let dies = self.geometry.dies() as usize;
+        let users = 0..self.user_slots() as usize;
+        let too_long = |slot: &usize| {
+            let open = self.open.slots[*slot].filter(|open| open.next > 0 && open.first_seq < begun);
+            let is_own = |open: &OpenBlock| self.streams[open.block.index()] == stream;
+            open.filter(|open| !is_own(open) || open.first_seq + longest < begun).map(|open| (open.first_seq, *slot))
+        };
+        let (_, slot) = users.skip(die as usize).step_by(dies).filter_map(|slot| too_long(&slot)).min()?;
+        self.open.taken_over += 1;
+        self.open.slots[slot].take()
     }
 
     /// The open slot of `stream` whose turn it is, with room for a page. Streams write to their dies in turn. When free

@@ -108,7 +108,7 @@ impl<'a> View<'a> {
         self.notes.erases.as_ref().and_then(|erases| erases.get(block.index())).map_or(1, |erases| (*erases).max(1))
     }
 
-    /// The stream that a block was written by.
+    /// The stream that began a block.
     #[inline]
     pub fn stream_of(&self, block: Block) -> u8 {
         self.streams.get(block.index()).copied().unwrap_or_default()

@@ -106,8 +106,13 @@ impl Composition {
     }
 
     /// What becomes of metadata and how a power cut is survived, as in results.
-    pub fn names_of_metadata_and_power(&self) -> [&'static str; 2] {
+    pub fn names_of_metadata_and_power(&self) -> [String; 2] {
         either!(self, parts => parts.names_of_metadata_and_power())
+    }
+
+    /// How blocks are collected, as in results; none where each is at once.
+    pub fn name_of_collection(&self) -> Option<&'static str> {
+        either!(self, parts => parts.name_of_collection())
     }
 
     /// How wear is levelled, as in results; none where it is not.

@@ -222,8 +222,13 @@ impl LogParts {
     }
 
     /// What becomes of metadata and how a power cut is survived, as in results.
-    pub fn names_of_metadata_and_power(&self) -> [&'static str; 2] {
-        ["collected", "map-blocks"]
+    pub fn names_of_metadata_and_power(&self) -> [String; 2] {
+        ["collected".into(), "map-blocks".into()]
+    }
+
+    /// No block is collected in slices.
+    pub fn name_of_collection(&self) -> Option<&'static str> {
+        None
     }
 
     /// How a power cut is survived, in a few words.

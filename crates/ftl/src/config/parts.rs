@@ -147,7 +147,7 @@ part! { "power" "how a power cut is survived: by reading all spare areas; a batt
         Battery "battery" "A battery keeps the flash going while what RAM alone knows is saved (`Ftl::power_fail`)."
         GeckoRec "gecko-rec" "By checkpoints and GeckoRec (GeckoFTL section 4.3 and appendix C)." {
             block_log: Switch "whether a mount finds what each block holds in a log, and not in the blocks' spare areas"
-                ["power.block-log", each_of(Switch::EACH).default_is(1).younger("only power=gecko-rec has a block log")];
+                ["power.block-log", each_of(Switch::EACH).default_is(1).label("block-log={}").younger("only power=gecko-rec has a block log")];
         }
         Synchronize "synchronize" "By synchronizing everything before the drive goes on, and reading the whole translation \
             table, or the whole page validity log (LazyFTL and IB-FTL as GeckoFTL sections 5.3 and 6 take them)."

@@ -45,7 +45,9 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         if let (WearPart::Levelling { threshold, looks }, Some(cold)) = (composition.wear, streams.cold) {
             blocks.wear = Some(Wear::new(cold, looks, threshold));
         }
-        if streams.mapping > 1 && matches!(composition.power, PowerPart::GeckoRec { .. } | PowerPart::Synchronize) {
+        let scans_from = matches!(composition.power, PowerPart::GeckoRec { .. } | PowerPart::Synchronize);
+        // A stream of cold data has blocks of its own, by their wear.
+        if scans_from && asks.shares && streams.cold.is_none() {
             blocks.bound_open();
         }
         if composition.has_block_log() {

@@ -183,6 +183,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
             counters.push(Counter::sum("collection_slices", self.tally.slices));
             counters.push(Counter::sum("collections_given_up", self.tally.slices_given_up));
         }
+        counters.extend(self.blocks.taken_over().map(|blocks| Counter::sum("blocks_taken_over", blocks)));
         self.mapping.counters(&mut counters);
         self.durability.integrity.counters(&mut counters);
         self.validity.counters(&mut counters);

@@ -57,7 +57,7 @@ pub struct MovedPage {
     pub page: LogicalPage,
     /// Where it is: a page of the victim.
     pub from: Page,
-    /// The stream that the victim was written by.
+    /// The stream that began the victim. With [`Asks::shares_blocks`] another may have written the page.
     pub stream: u8,
     /// The content of the page's spare area there.
     pub spare: Spare,
@@ -82,11 +82,13 @@ pub struct Asks {
     pub(crate) old_spares: bool,
     pub(crate) places: bool,
     pub(crate) lives: bool,
+    pub(crate) shares: bool,
 }
 
 impl Asks {
     /// Nothing: pages that the host writes go to stream 0.
-    pub const NOTHING: Self = Self { pages: false, fetches: false, old_spares: false, places: false, lives: false };
+    pub const NOTHING: Self =
+        Self { pages: false, fetches: false, old_spares: false, places: false, lives: false, shares: false };
 
     /// To be called for the stream of each page that the host writes ([`Placement::host`]).
     pub const fn pages(self) -> Self {
@@ -108,6 +110,12 @@ impl Asks {
     /// collection copies it.
     pub const fn lives(self) -> Self {
         Self { lives: true, ..self }
+    }
+
+    /// Its streams may write on in each other's blocks, where one has had a block open for long. The placement then does
+    /// not go by the stream of a page's block.
+    pub const fn shares_blocks(self) -> Self {
+        Self { shares: true, ..self }
     }
 
     /// To be called with where each page lies, and when it is live no longer ([`Placement::placed`],

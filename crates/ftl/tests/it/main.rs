@@ -24,6 +24,7 @@ mod merges;
 mod model;
 mod mu_ftl;
 mod mu_tree;
+mod open_blocks;
 mod paged;
 mod policies;
 mod read_path;

@@ -1,6 +1,6 @@
 //! The mapping log on drives where its merges take longer than from one spill to the next.
 
-use crate::common::{Host, chips, config, most_pages, small};
+use crate::common::{Host, Step, chips, config, most_pages, small};
 use phelsuma_ftl::Config;
 use phelsuma_nand::Geometry;
 
@@ -27,6 +27,22 @@ fn overwritten((geometry, config): (Geometry, Config)) -> Host {
         }
     }
     host
+}
+
+/// A recovery between what a merge and a fold have reported, and trims of what waits in both.
+#[test]
+fn a_cut_in_the_midst_of_a_merge_loses_nothing() {
+    let mut host = overwritten(drive("geckoftl+long-log+slices"));
+    let pages = host.logical_pages();
+    let scattered = |n: u32| (u64::from(n) * 5003 % u64::from(pages)) as u32;
+    for round in 0..12 {
+        for n in 0..pages / 40 {
+            host.write(scattered(n + round * pages / 40), 1, false).unwrap();
+        }
+        host.trim(scattered(round), 3).unwrap();
+        host.step(&Step::Cut).unwrap();
+    }
+    host.compare_all();
 }
 
 #[test]

@@ -198,6 +198,11 @@ impl RunMerge {
         first <= from && until <= last
     }
 
+    /// Entries that gave way.
+    pub(crate) fn overruled(&self) -> u64 {
+        self.sort.overruled
+    }
+
     /// Whether some page of its inputs could not be read, now or before.
     pub(crate) fn has_lost(&self) -> bool {
         self.sort.lost

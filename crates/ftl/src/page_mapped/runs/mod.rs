@@ -133,7 +133,10 @@ impl SortedRuns {
         let may_join = rule.flushes_join() && self.tuning.merge == GeckoMerge::MultiWay;
         let joining = if may_join { self.joining(0, 1) } else { 0 };
         let at_once = self.pages_of(0..joining) < MERGED_AT_ONCE;
-        self.merge_at_once(io, Some(buffer), 0..if at_once { joining } else { 0 }, rule, frozen)
+        let done = self.merge_at_once(io, Some(buffer), 0..if at_once { joining } else { 0 }, rule, frozen);
+        // The next run covers it, or a recovery would miss one.
+        self.flushes -= u64::from(done.is_err());
+        done
     }
 
     /// After a flush: slices of merges that are due by now, and the merges that follow from it.
@@ -223,7 +226,7 @@ impl SortedRuns {
             match merge.go_on(io, &mut self.merging, &mut self.output, inputs, rule) {
                 Ok(true) => break,
                 Ok(false) => {}
-                Err(error) => return Err(given_up(io, &merge, error)),
+                Err(error) => return Err(given_up(io, &merge, rule, error)),
             }
         }
         self.merged(io, merge, runs);
@@ -241,7 +244,7 @@ impl SortedRuns {
             Ok(false) => self.slices.put(merge),
             Err(error) => {
                 self.slices.give_up_page();
-                return Err(given_up(io, &merge, error));
+                return Err(given_up(io, &merge, rule, error));
             }
         }
         Ok(())
@@ -322,7 +325,8 @@ impl SortedRuns {
 }
 
 /// The run will not be: its pages are stale.
-fn given_up<N: Nand>(io: &mut MetaIo<'_, N>, merge: &RunMerge, error: FtlError) -> FtlError {
+fn given_up<N: Nand>(io: &mut MetaIo<'_, N>, merge: &RunMerge, rule: &mut impl Rule, error: FtlError) -> FtlError {
+    rule.given_up(merge.overruled());
     for entry in merge.directory().iter().filter(|entry| entry.page != LOST_PAGE) {
         io.drop_page(entry.page);
     }

@@ -41,6 +41,9 @@ pub(crate) trait Rule {
         None
     }
 
+    /// A merge was given up in which so many entries gave way.
+    fn given_up(&mut self, _overruled: u64) {}
+
     /// A page is about to be programmed, at this moment.
     fn sealed(&self, _header: &mut RunHeader, _seq: u64) {}
 }
@@ -84,6 +87,8 @@ pub(crate) struct SortMerge {
     pub(crate) lost: bool,
     /// Pages of runs that were read.
     pub(crate) pages_read: u64,
+    /// Entries that gave way.
+    pub(crate) overruled: u64,
     /// The first block of each page of each run, for callers that need it.
     pub(crate) first_blocks: Option<Vec<Vec<u32>>>,
 }
@@ -95,7 +100,7 @@ impl SortMerge {
         let buffer = inputs.buffer.map(|buffer| Place { end: buffer.len(), ..start });
         let places: Vec<Place> = buffer.into_iter().chain(inputs.runs.iter().map(|_| start)).collect();
         let first_blocks = tell_first_blocks.then(|| vec![Vec::new(); inputs.runs.len()]);
-        let mut sort = Self { places, erased: (u32::MAX, 0), lost: false, pages_read: 0, first_blocks };
+        let mut sort = Self { places, erased: (u32::MAX, 0), lost: false, pages_read: 0, overruled: 0, first_blocks };
         sort.make_room(io, inputs);
         (0..sort.places.len()).for_each(|rank| sort.settle(io, inputs, rank));
         sort
@@ -108,7 +113,8 @@ impl SortMerge {
         let first = |run: &Run| if key == 0 { 0 } else { run.place_for(key).unwrap_or(0) };
         let place = |run: &Run| Place { next_page: first(run), at: 0, end: 0, key: 0 };
         let places = inputs.runs.iter().map(place).collect();
-        let mut sort = Self { places, erased: (u32::MAX, 0), lost: false, pages_read: 0, first_blocks: None };
+        let mut sort =
+            Self { places, erased: (u32::MAX, 0), lost: false, pages_read: 0, overruled: 0, first_blocks: None };
         sort.make_room(io, inputs);
         for rank in 0..sort.places.len() {
             sort.settle(io, inputs, rank);
@@ -196,6 +202,7 @@ impl SortMerge {
             } else if let Some(run) = run {
                 let older = RunPage::new(layout, &inputs.pages[rank]).word(place.at, 0);
                 rule.overruled(key, (older, run), inputs.words[0], by);
+                self.overruled += 1;
                 (flags, by) = (Some(flags.unwrap_or(0)), Some(run));
             }
             self.places[rank].at += 1;

@@ -53,7 +53,7 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 )
 .params(&[UNKNOWN])
 .asks(|values| {
-    let asks = Asks::NOTHING.pages().old_spares().lives();
+    let asks = Asks::NOTHING.pages().old_spares().lives().shares_blocks();
     if values.is(&UNKNOWN, "fetch") { asks.fetches() } else { asks }
 });
 

@@ -80,6 +80,8 @@ struct Newest {
     overruled: Vec<Overruled>,
     /// Entries that gave way.
     gone: u64,
+    /// Entries that are there again: those of merges that were given up.
+    back: u64,
     barriers: Barriers,
 }
 
@@ -108,6 +110,10 @@ impl Rule for Newest {
     fn overruled(&mut self, key: u32, (word, run): (u32, &RunHeader), newer: u32, _by: Option<&RunHeader>) {
         self.gone += 1;
         self.overruled.extend(Overruled::of(key, word, newer, run.frozen));
+    }
+
+    fn given_up(&mut self, overruled: u64) {
+        self.back += overruled;
     }
 
     /// What the merge leaves out was folded by now.
@@ -225,6 +231,7 @@ impl MappingLog {
                 entries_per_page: shape.entries_per_page,
                 overruled: Vec::new(),
                 gone: 0,
+                back: 0,
                 barriers,
             },
             spill_at,

@@ -134,7 +134,8 @@ impl PagedMapping {
 impl MappingLog {
     /// Entries may have given way in a merge: what these named is reported after `version`.
     fn note_merge<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, version: u64) {
-        self.waiting = self.waiting.saturating_sub(core::mem::take(&mut self.rule.gone));
+        let (gone, back) = (core::mem::take(&mut self.rule.gone), core::mem::take(&mut self.rule.back));
+        self.waiting = (self.waiting + back).saturating_sub(gone);
         if !self.rule.overruled.is_empty() {
             io.synchronized(version);
         }

@@ -1,0 +1,89 @@
+//! How long a block of the users' is open, and what a recovery reads for it.
+
+use crate::common::{Host, Step, below, chips, config, most_pages, small};
+use phelsuma_ftl::Config;
+use phelsuma_nand::{Geometry, Nand, Purpose, Time};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+fn drive(preset: &str, dies: u32) -> (Geometry, Config) {
+    let geometry = small(32, 400 * u64::from(dies), 1, dies);
+    (geometry, config(preset, most_pages(preset, geometry) / 10 * 8))
+}
+
+/// A drive on which all pages were overwritten, and then a few of them for so long that streams of the others rest.
+fn rested((geometry, config): (Geometry, Config)) -> Host {
+    let mut host = Host::new(chips(geometry), config, 1);
+    host.overwrite().unwrap();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
+    let pages = host.logical_pages();
+    for n in 0..6 * pages {
+        let of = if n < 2 * pages { pages } else { pages / 50 };
+        host.write(below(&mut rng, of.into()) as u32, 1, false).unwrap();
+    }
+    host.flush().unwrap();
+    host
+}
+
+/// The spare areas that a recovery reads after a cut.
+fn read_by_recovery(host: &mut Host) -> u64 {
+    host.plug.pull(host.at);
+    host.power_back();
+    let reads = |host: &Host| host.plug.stats().of(Purpose::Recovery).spare_reads;
+    let before = reads(host);
+    drop(phelsuma_ftl::recover(&mut host.plug, &host.config, Time::ZERO).unwrap());
+    let read = reads(host) - before;
+    host.recover().unwrap();
+    read
+}
+
+#[test]
+fn a_stream_that_rests_does_not_hold_a_recovery_back() {
+    for (preset, dies) in [("geckoftl+lifetimes", 1), ("geckoftl+lifetimes", 4), ("geckoftl+lifetimes+mapping-log", 1)]
+    {
+        let mut host = rested(drive(preset, dies));
+        assert!(host.counter("blocks_taken_over") > 0, "{preset} on {dies} dies");
+        host.check();
+        let blocks = u64::from(host.plug.geometry().blocks());
+        let read = read_by_recovery(&mut host);
+        // The first page of each block, and some two for each in all other steps.
+        assert!(
+            read < 3 * blocks + blocks / 8,
+            "{preset} on {dies} dies: {read} spare areas of {blocks} blocks are read"
+        );
+        host.overwrite().unwrap();
+        host.step(&Step::Cut).unwrap();
+        host.compare_all();
+    }
+}
+
+#[test]
+fn blocks_that_streams_share_survive_cuts() {
+    for (preset, dies) in [("geckoftl+lifetimes", 1), ("geckoftl+lifetimes+mapping-log+slices", 2)] {
+        let mut host = rested(drive(preset, dies));
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(12);
+        for _ in 0..20 {
+            for _ in 0..60 {
+                host.step(&Step::by_chance(&mut rng, host.logical_pages())).unwrap();
+            }
+            host.step(&Step::Cut).unwrap();
+        }
+        host.compare_all();
+    }
+}
+
+#[cfg(phelsuma_mutants)]
+mod mutants {
+    use super::*;
+    use phelsuma_ftl::Barrier;
+
+    #[test]
+    fn a_recovery_reads_more_where_blocks_stay_open() {
+        let (geometry, config) = drive("geckoftl+lifetimes", 1);
+        let forgetful = Config { forgets: Some(Barrier::OpenBounded), ..config.clone() };
+        let bounded = read_by_recovery(&mut rested((geometry, config)));
+        let unbounded = read_by_recovery(&mut rested((geometry, forgetful)));
+        // The last pages of half of the blocks.
+        assert!(unbounded > bounded + 200, "{unbounded} and {bounded} spare areas are read");
+    }
+}
