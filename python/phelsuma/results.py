@@ -49,7 +49,7 @@ class Composition:
     placement: str
     metadata: str
     power: str
-    collection: Optional[str] = None
+    collection: str
     wear: Optional[str] = None
 
 

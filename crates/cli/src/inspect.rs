@@ -56,7 +56,7 @@ fn name_of(kind: Option<Kind>) -> &'static str {
 fn as_json(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> Value {
     let (g, config) = (nand.geometry(), nand.config());
     let [mapping, validity, victim, placement] = config.composition.names();
-    let [metadata, power] = config.composition.names_of_metadata_and_power();
+    let [metadata, power, collection] = config.composition.other_names();
     let blocks = census
         .blocks
         .iter()
@@ -73,8 +73,8 @@ fn as_json(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> V
         "ftl": config.name,
         "composition": {
             "mapping": mapping, "validity": validity, "victim": victim, "placement": placement,
-            "metadata": metadata, "power": power,
-            "collection": config.composition.name_of_collection(), "wear": config.composition.name_of_wear(),
+            "metadata": metadata, "power": power, "collection": collection,
+            "wear": config.composition.name_of_wear(),
         },
         "seed": config.seed,
         "geometry": {
@@ -107,13 +107,12 @@ fn as_json(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> V
 fn as_text(args: &Args, nand: &ImageNand, census: &Census, disk_bytes: u64) -> String {
     let (g, config) = (nand.geometry(), nand.config());
     let [mapping, validity, victim, placement] = config.composition.names();
-    let [metadata, power] = config.composition.names_of_metadata_and_power();
+    let [metadata, power, collection] = config.composition.other_names();
     let logical = u64::from(config.logical_pages) * u64::from(g.page_bytes());
     let mut text = format!(
-        "{}: {}: {mapping}, {validity}, {victim}, {placement}, metadata {metadata}, power {power}{}; seed {}\n",
+        "{}: {}: {mapping}, {validity}, {victim}, {placement}, metadata {metadata}, power {power}, collection {collection}; seed {}\n",
         args.image.display(),
         config.name,
-        crate::run::collection(config.composition.name_of_collection()),
         config.seed
     );
     text += &format!(

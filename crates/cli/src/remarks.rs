@@ -102,7 +102,7 @@ type Parts = [(&'static str, String); 8];
 
 fn parts(composition: &Composition) -> Parts {
     let [mapping, validity, victim, placement] = composition.names();
-    let [metadata, power] = composition.names_of_metadata_and_power();
+    let [metadata, power, collection] = composition.other_names();
     [
         ("mapping", mapping),
         ("validity", validity),
@@ -110,7 +110,7 @@ fn parts(composition: &Composition) -> Parts {
         ("placement", placement),
         ("metadata", metadata),
         ("power", power),
-        ("collection", composition.name_of_collection().unwrap_or(WHOLE).into()),
+        ("collection", collection),
         ("wear", composition.name_of_wear().unwrap_or_else(not_levelled)),
     ]
 }
@@ -123,12 +123,10 @@ fn parts_of_result(names: &CompositionNames) -> Parts {
         ("placement", names.placement.clone()),
         ("metadata", names.metadata.clone()),
         ("power", names.power.clone()),
-        ("collection", names.collection.unwrap_or(WHOLE).into()),
+        ("collection", names.collection.clone()),
         ("wear", names.wear.clone().unwrap_or_else(not_levelled)),
     ]
 }
-
-const WHOLE: &str = "whole";
 
 fn not_levelled() -> String {
     "none".to_string()

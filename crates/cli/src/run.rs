@@ -51,16 +51,11 @@ fn as_text(result: &RunResult, chosen: &str) -> String {
     lines.collect::<Vec<String>>().join("\n") + "\n"
 }
 
-/// How blocks are collected, behind the other parts.
-pub(crate) fn collection(name: Option<&str>) -> String {
-    name.map(|name| format!(", collection in {name}")).unwrap_or_default()
-}
-
 fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::Result {
     let (parts, g) = (&result.composition, &result.geometry);
     writeln!(
         out,
-        "{}: {}, {}, {}, {}, metadata {}, power {}{}",
+        "{}: {}, {}, {}, {}, metadata {}, power {}, collection {}",
         remarks::named(&result.ftl, result.oracle),
         parts.mapping,
         parts.validity,
@@ -68,7 +63,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         parts.placement,
         parts.metadata,
         parts.power,
-        collection(parts.collection)
+        parts.collection
     )?;
     if result.oracle {
         writeln!(out, "{}", remarks::ABOUT_ORACLES)?;

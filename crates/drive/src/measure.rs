@@ -171,8 +171,8 @@ impl Measurement {
         let total = stats.total();
         let delta = config.timing.delta();
         let [mapping, validity, victim, placement] = config.composition.names();
-        let [metadata, power] = config.composition.names_of_metadata_and_power();
-        let (collection, wear) = (config.composition.name_of_collection(), config.composition.name_of_wear());
+        let [metadata, power, collection] = config.composition.other_names();
+        let wear = config.composition.name_of_wear();
         let (workload, fold, loops) = match &config.input {
             Input::Workload(workload) => (workload.to_string(), None, None),
             Input::Trace { trace, fold, loops } => {

@@ -19,9 +19,8 @@ pub struct CompositionNames {
     pub metadata: String,
     /// How a power cut is survived.
     pub power: String,
-    /// How blocks are collected; only there if it is in slices.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub collection: Option<&'static str>,
+    /// How blocks are collected.
+    pub collection: String,
     /// How wear is levelled; only there if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear: Option<String>,

@@ -51,7 +51,7 @@ impl Saving<'_> {
 fn conditions(config: &RunConfig, geometry: &Geometry) -> Vec<(String, String)> {
     let shape = &config.shape;
     let [mapping, validity, victim, placement] = config.composition.names();
-    let [metadata, power] = config.composition.names_of_metadata_and_power();
+    let [metadata, power, collection] = config.composition.other_names();
     let workload = match &config.input {
         Input::Workload(workload) => workload.to_string(),
         Input::Trace { trace, .. } => trace.name(),
@@ -68,7 +68,7 @@ fn conditions(config: &RunConfig, geometry: &Geometry) -> Vec<(String, String)> 
         ("placement", placement),
         ("metadata", metadata),
         ("power", power),
-        ("collection", config.composition.name_of_collection().unwrap_or_default().into()),
+        ("collection", collection),
         ("wear", config.composition.name_of_wear().unwrap_or_default()),
         ("capacity", geometry.capacity_bytes().to_string()),
         ("ratio", shape.ratio.to_string()),

@@ -59,10 +59,10 @@ pub fn everything() -> serde_json::Value {
     let ftls: Vec<_> = Preset::all()
         .map(|p| {
             let [mapping, validity, victim, placement] = p.composition.names();
-            let [metadata, power] = p.composition.names_of_metadata_and_power();
+            let [metadata, power, collection] = p.composition.other_names();
             json!({"name": p.name, "about": p.about, "oracle": p.composition.knowledge().is_some(), "power_loss": p.composition.power_loss(), "composition":
                 {"mapping": mapping, "validity": validity, "victim": victim, "placement": placement,
-                 "metadata": metadata, "power": power}})
+                 "metadata": metadata, "power": power, "collection": collection}})
         })
         .collect();
     let parameters: Vec<_> = parameters()

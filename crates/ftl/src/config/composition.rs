@@ -105,14 +105,9 @@ impl Composition {
         either!(self, parts => parts.names())
     }
 
-    /// What becomes of metadata and how a power cut is survived, as in results.
-    pub fn names_of_metadata_and_power(&self) -> [String; 2] {
-        either!(self, parts => parts.names_of_metadata_and_power())
-    }
-
-    /// How blocks are collected, as in results; none where each is at once.
-    pub fn name_of_collection(&self) -> Option<&'static str> {
-        either!(self, parts => parts.name_of_collection())
+    /// What becomes of metadata, how a power cut is survived, and how blocks are collected, as in results.
+    pub fn other_names(&self) -> [String; 3] {
+        either!(self, parts => parts.other_names())
     }
 
     /// How wear is levelled, as in results; none where it is not.

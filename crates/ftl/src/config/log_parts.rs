@@ -221,14 +221,9 @@ impl LogParts {
         [format!("{per_channel}{mapping}"), validity.into(), victim.into(), placement.into()]
     }
 
-    /// What becomes of metadata and how a power cut is survived, as in results.
-    pub fn names_of_metadata_and_power(&self) -> [String; 2] {
-        ["collected".into(), "map-blocks".into()]
-    }
-
-    /// No block is collected in slices.
-    pub fn name_of_collection(&self) -> Option<&'static str> {
-        None
+    /// What becomes of metadata, how a power cut is survived, and how blocks are collected, as in results.
+    pub fn other_names(&self) -> [String; 3] {
+        ["collected", "map-blocks", "whole"].map(String::from)
     }
 
     /// How a power cut is survived, in a few words.

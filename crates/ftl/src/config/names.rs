@@ -1,6 +1,6 @@
 //! Parts by name: as results have them, and as a drive's description keeps them.
 
-use super::{CollectionPart, DirectoryPart, IntegrityPart, MappingPart, OnFlash, PageParts, ValidityPart, WearPart};
+use super::{DirectoryPart, IntegrityPart, MappingPart, OnFlash, PageParts, ValidityPart, WearPart};
 use crate::spec::{Stated, with};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -23,14 +23,9 @@ impl OnFlash for PageParts {
 }
 
 impl PageParts {
-    /// What becomes of metadata and how a power cut is survived, as in results.
-    pub fn names_of_metadata_and_power(&self) -> [String; 2] {
-        [self.metadata.word().into(), with(self.power.word(), self.power.shown())]
-    }
-
-    /// How blocks are collected, as in results; none where each is at once.
-    pub fn name_of_collection(&self) -> Option<&'static str> {
-        (self.collection != CollectionPart::Whole).then(|| self.collection.word())
+    /// What becomes of metadata, how a power cut is survived, and how blocks are collected, as in results.
+    pub fn other_names(&self) -> [String; 3] {
+        [self.metadata.word().into(), with(self.power.word(), self.power.shown()), self.collection.word().into()]
     }
 
     /// How wear is levelled, as in results; none where it is not.
