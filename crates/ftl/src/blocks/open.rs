@@ -124,14 +124,16 @@ impl Blocks {
         }
     }
 
-    /// Bounds for how long a block of the users' is open. A recovery that looks at the pages written last looks for them
-    /// in all blocks begun since the oldest that was open.
+    /// Bounds for how long a block of the users' is open: for the programs of 32 blocks for each of their slots, or of a
+    /// quarter of the drive. A recovery that looks at the pages written last looks for them in all blocks begun since the
+    /// oldest that was open.
     pub(crate) fn bound_open(&mut self) {
         let blocks = (self.user_slots() * BLOCKS_FOR_A_SLOT).min(u64::from(self.geometry.blocks()) / 4);
         self.open.longest = Some(blocks * u64::from(self.geometry.pages_per_block()));
     }
 
-    /// Blocks that are begun while a block of the users' is open, in general at the most; 0 where that is not bounded.
+    /// An estimate of the blocks that are begun while a block of the users' is open; 0 where that is not bounded. They may
+    /// be more: then GeckoRec reads first pages once more.
     pub(crate) fn begun_while_open(&self) -> u64 {
         let blocks = |pages| pages / u64::from(self.geometry.pages_per_block()) + 3 * self.user_slots();
         self.open.longest.map_or(0, blocks)

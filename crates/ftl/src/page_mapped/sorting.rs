@@ -84,7 +84,7 @@ impl PageMapped {
         (stream, at)
     }
 
-    /// The stream for a page that is moved out of a block that was written by `from`.
+    /// The stream for a page that a collection moves, and why it moves.
     #[inline]
     pub(super) fn stream_for_moved(&mut self, page: &Moving, why: Why) -> u8 {
         match self.streams.cold {

@@ -112,8 +112,8 @@ impl Asks {
         Self { lives: true, ..self }
     }
 
-    /// Its streams may write on in each other's blocks, where one has had a block open for long. The placement then does
-    /// not go by the stream of a page's block.
+    /// Its streams may write on in each other's blocks, where one has had a block open for long. They do under GeckoRec and
+    /// Synchronize, without wear levelling. The placement must not go by the stream of a page's block.
     pub const fn shares_blocks(self) -> Self {
         Self { shares: true, ..self }
     }

@@ -141,7 +141,7 @@ impl MappingLog {
         }
     }
 
-    /// A merge that was given up has reported what the next one reports again.
+    /// After an error. A merge that was given up, for one, has reported what the next one reports again.
     fn note_failure<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, done: &Result<(), FtlError>) {
         if done.is_err() {
             self.be_unsure();
