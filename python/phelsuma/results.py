@@ -49,7 +49,7 @@ class Composition:
     placement: str
     metadata: str
     power: str
-    collection: str
+    collection: str = "whole"
     wear: Optional[str] = None
 
 
