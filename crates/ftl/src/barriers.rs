@@ -253,8 +253,10 @@ barriers! {
     TrimmedAfterSpill,
     /// A recovery scans from the last spill on only if everything was reported that the spill brought.
     MarkAfterReports,
-    /// A recovery reports again what merges and folds have reported that no flush of Gecko covers.
-    UncoveredReportedAgain,
+    /// A recovery reports again what merges have reported that no flush of Gecko covers.
+    MergedReportedAgain,
+    /// A recovery reports again what folds have reported that no flush of Gecko covers.
+    FoldedReportedAgain,
     /// Blocks of replaced runs are held until a flush after everything was reported that replaced them.
     ReplacedRunsHeld,
     /// A merge leaves out what was folded only when the translation page is on flash.

@@ -7,7 +7,7 @@ use super::buffer::Buffer;
 use super::filter::Filter;
 use super::page::{FREE, RunHeader, RunLayout, RunPage, RunPageBuilder};
 use super::run::{DirectoryEntry, LAST, Run, RunDirectory};
-use super::sort::{Combined, DONE, Inputs, Rule, SortMerge};
+use super::sort::{DONE, Inputs, Rule, SortMerge};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::meta_io::MetaIo;
@@ -65,12 +65,13 @@ impl MergeBuffers {
         sort.take(io, &mut inputs, key, rule).map(|_| inputs.words[0])
     }
 
-    /// Shows every entry that `runs`, newest first, come to, in the order of their keys. The first block of each page
-    /// of each run, and whether some page could not be read.
+    /// Shows every entry that `runs`, newest first, come to by `rule`, in the order of their keys. The first block of
+    /// each page of each run, and whether some page could not be read.
     pub(crate) fn visit<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         runs: &[Run],
+        rule: &mut impl Rule,
         mut entry: impl FnMut(u32, &[u32], u8),
     ) -> (Vec<Vec<u32>>, bool) {
         self.read_for = None;
@@ -78,7 +79,7 @@ impl MergeBuffers {
         let mut sort = SortMerge::begin(io, &mut inputs, true);
         while sort.key() != DONE {
             let key = sort.key();
-            if let Some(flags) = sort.take(io, &mut inputs, key, &mut Combined) {
+            if let Some(flags) = sort.take(io, &mut inputs, key, rule) {
                 entry(key, inputs.words, flags);
             }
         }

@@ -26,6 +26,7 @@ pub(crate) use buffer::Buffer;
 pub(crate) use filter::Filter;
 pub(crate) use merge::{MergeBuffers, RunMerge};
 pub(crate) use page::{ERASED, FREE, RunHeader, RunPage};
+pub(crate) use restore::FoundRun;
 pub(crate) use run::{DirectoryEntry, Run, level_of};
 #[cfg(test)]
 pub(crate) use slices::Pace;

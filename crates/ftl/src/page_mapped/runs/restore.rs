@@ -138,9 +138,7 @@ impl SortedRuns {
     pub(crate) fn index(&mut self, (first_blocks, lost): (Vec<Vec<u32>>, bool)) {
         self.lose(lost);
         for (run, first_blocks) in self.runs.iter_mut().zip(first_blocks) {
-            for (entry, first_block) in run.directory.iter_mut().zip(first_blocks) {
-                entry.first_block = first_block;
-            }
+            run.set_first_blocks(first_blocks);
         }
     }
 }

@@ -29,6 +29,13 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// The index of its pages, as a visit to all of them has found it.
+    pub(crate) fn set_first_blocks(&mut self, first_blocks: Vec<u32>) {
+        for (entry, first_block) in self.directory.iter_mut().zip(first_blocks) {
+            entry.first_block = first_block;
+        }
+    }
+
     /// The place of the page that may hold entries of `block`: all entries of a block stand on one page.
     pub(crate) fn place_for(&self, block: u32) -> Option<usize> {
         self.directory.partition_point(|e| e.first_block <= block).checked_sub(1)

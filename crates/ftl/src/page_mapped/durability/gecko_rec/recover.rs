@@ -35,6 +35,7 @@ use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::validity::{LogarithmicGecko, Validity, ValidityScan};
 use crate::{FtlError, RecoveryReport};
 use alloc::vec::Vec;
+use core::ops::Range;
 use phelsuma_nand::{Block, Nand, SpareRead};
 
 /// Scanning this many times C pages means that cuts come faster than checkpoints: everything is synchronized then.
@@ -61,7 +62,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.begin("2 global mapping directory");
     let translation = g.scan_translation(&mut drive, frozen);
     drive.enter_translation_pages(&translation);
-    g.restore_log(&mut drive, frozen);
+    g.restore_log(&mut drive, frozen, &translation);
 
     drive.begin("4 Gecko's buffer");
     g.compare_versions(&mut drive, &translation);
@@ -113,10 +114,11 @@ impl GeckoGathered {
     }
 
     /// The mapping takes the runs of its log for its own, if it has one.
-    fn restore_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, frozen: u64) {
+    fn restore_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, frozen: u64, translation: &TranslationPages) {
         let geometry = drive.geometry();
+        let folded = self.folded_since(drive, translation);
         let (pages, (overruled, covered)) =
-            drive.read_mapping(|paged, io| paged.restore_log(io, &self.mapping_log, frozen));
+            drive.read_mapping(|paged, io| paged.restore_log(io, &self.mapping_log, (frozen, &folded)));
         self.covered_runs = covered;
         for page in pages {
             drive.ftl.blocks.counters.add(geometry.block_of(page));
@@ -134,6 +136,23 @@ impl GeckoGathered {
                 self.reports.push(page);
             }
         }
+    }
+
+    /// The logical pages, ascending, of translation pages that may have been folded since the last flush: all, where some
+    /// have gone bad that cannot say which ones they were.
+    fn folded_since<N: Nand>(&self, drive: &GeckoDrive<'_, N>, translation: &TranslationPages) -> Vec<Range<u32>> {
+        if self.lost.is_some() {
+            return alloc::vec![0..drive.ftl.shape.logical_pages];
+        }
+        let mut folded: Vec<Range<u32>> = Vec::new();
+        for (part, ..) in translation.replaced() {
+            let keys = drive.ftl.mapping.range_of(part);
+            match folded.last_mut() {
+                Some(before) if before.end == keys.start => before.end = keys.end,
+                _ => folded.push(keys),
+            }
+        }
+        folded
     }
 
     /// Writes the state that the drive is to go on with. `emptied` are blocks that must not be erased before the copies

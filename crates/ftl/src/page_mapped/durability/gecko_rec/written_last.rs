@@ -216,7 +216,11 @@ impl GeckoGathered {
             let part = of_part[0].0;
             let version = translation.newest_of(part).map(|version| version.page);
             let trimmed: Option<Vec<Page>> = drive.read_mapping(|paged, io| {
-                let bytes = paged.entries_without_log(io, part, version)?.to_vec();
+                let is_elsewhere = of_part.iter().any(|(_, key, _)| paged.place_in_runs(*key).is_none());
+                let bytes = match is_elsewhere {
+                    true => paged.entries_without_log(io, part, version)?.to_vec(),
+                    false => Vec::new(),
+                };
                 let place = |key| paged.place_in_runs(key).unwrap_or_else(|| paged.place_in(&bytes, key));
                 let trimmed = of_part.iter().filter(|(_, key, page)| place(*key) != Place::At(*page));
                 Some(trimmed.map(|(_, _, page)| *page).collect())

@@ -21,6 +21,7 @@ use crate::page_mapped::mapping::{Mapping, Place, entry_of, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
+use core::ops::Range;
 use phelsuma_nand::{Kind, LogicalPage, Nand, Page, SpareRead};
 
 impl PagedMapping {
@@ -228,16 +229,17 @@ impl PagedMapping {
         Ok(of_log.unwrap_or(0) + self.table.copy_pages(io, pages, &mut self.page)?)
     }
 
-    /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to
-    /// `covered`. Where its pages are; the entries that others overrule, and the pages of the runs before that.
+    /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to a
+    /// moment, and translation pages were folded since that have these logical pages. Where its pages are; the entries
+    /// that others have overruled since, and the pages of the runs before that.
     pub(crate) fn restore_log<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
-        covered: u64,
+        since: (u64, &[Range<u32>]),
     ) -> (Vec<Page>, (Vec<Overruled>, Vec<Page>)) {
         let Some(log) = &mut self.log else { return Default::default() };
-        let before = log.restore(io, scan, covered);
+        let before = log.restore(io, scan, since);
         self.damaged |= log.is_damaged();
         (log.pages(), before)
     }

@@ -3,7 +3,7 @@
 use super::{LogarithmicGecko, scan_from};
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{FREE, LOST_PAGE, SortedRuns};
+use crate::page_mapped::runs::{Combined, FREE, LOST_PAGE, SortedRuns};
 use crate::page_mapped::validity::{BlockValidity, ValidityScan};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Nand, Page};
@@ -36,7 +36,7 @@ impl LogarithmicGecko {
         let mut known = alloc::vec![false; pages.len()];
         let mut current: Option<(Block, BlockValidity)> = None;
         let SortedRuns { merging, runs, .. } = &mut self.sorted;
-        let index = merging.visit(io, runs, |key, words, flags| {
+        let index = merging.visit(io, runs, &mut Combined, |key, words, flags| {
             let (block, part) = (Block(key / layout.parts), key % layout.parts);
             if erased(block) || block.0 >= geometry.blocks() {
                 return;
@@ -77,7 +77,7 @@ impl LogarithmicGecko {
     ) {
         let (geometry, layout): (Geometry, _) = (*io.geometry(), self.sorted.tuning.layout);
         let SortedRuns { merging, runs, .. } = &mut self.sorted;
-        let (_, lost) = merging.visit(io, runs, |key, words, flags| {
+        let (_, lost) = merging.visit(io, runs, &mut Combined, |key, words, flags| {
             let (block, part) = (Block(key / layout.parts), key % layout.parts);
             if erased(block) || block.0 >= geometry.blocks() {
                 return;

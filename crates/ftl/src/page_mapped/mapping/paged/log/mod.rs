@@ -252,11 +252,8 @@ impl MappingLog {
 
     /// Adds the pages that entries which gave way named, as far as they are those pages still.
     fn report<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, before: &mut Vec<Page>) {
-        // A page may be named twice, and is reported once.
-        let overruled = &mut self.rule.overruled;
-        overruled.sort_unstable_by_key(|overruled| (overruled.page, core::cmp::Reverse(overruled.until)));
-        overruled.dedup_by_key(|overruled| overruled.page);
-        for overruled in overruled.drain(..) {
+        one_a_page(&mut self.rule.overruled);
+        for overruled in self.rule.overruled.drain(..) {
             if is_unreported(io, &overruled) {
                 before.push(overruled.page);
             }
@@ -370,6 +367,12 @@ fn look<N: Nand>(
         }
     }
     sort.lost
+}
+
+/// Keeps one of those that name the same page, the last: a page is reported once.
+fn one_a_page(overruled: &mut Vec<Overruled>) {
+    overruled.sort_unstable_by_key(|overruled| (overruled.page, core::cmp::Reverse(overruled.until)));
+    overruled.dedup_by_key(|overruled| overruled.page);
 }
 
 /// Whether the page that an entry named which gave way is that page still, and counts as live.

@@ -1,16 +1,19 @@
 //! The log at a mount: which runs count, and what of them.
 //!
 //! The newest runs count, and all folds that they show. A merge, or a fold, may have reported pages to Gecko's buffer,
-//! which is lost with the power. So all is reported again that was overruled in the runs which the last flush of Gecko
-//! covers. The runs that it does not cover were merged from those, which are still there: their blocks are held until
-//! the next flush.
+//! which is lost with the power. The runs that the last flush of Gecko covers are still there: their blocks are held
+//! until the next flush. In these is looked up again
+//! - what was overruled in runs that were merged since, which are all that the newest runs lack,
+//! - and what was overruled in any run for translation pages that were folded since.
 
 use super::{FILTER_BITS, Look, MappingLog, Overruled, Sealed, Tally};
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{DirectoryEntry, Filter, Rule, Run, RunHeader, RunPage, SortedRuns, read_page};
+use crate::page_mapped::runs::{DirectoryEntry, Filter, FoundRun, Rule, Run, RunPage, SortedRuns, read_page};
 use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::ops::Range;
 use phelsuma_nand::{LogicalPage, Nand, Page};
 
 /// Whether a merge whose last page has these marks is covered by a flush of Gecko that covers everything up to `covered`.
@@ -19,16 +22,18 @@ fn is_covered(covered: u64) -> impl Fn([u64; 2]) -> bool {
 }
 
 impl MappingLog {
-    /// Takes the runs that are on flash for its own, where the last flush of Gecko covers everything up to `covered`. The
-    /// entries that others overruled by then, or have overruled since: perhaps their pages are unreported. And the pages
-    /// that this was read from, which the next recovery needs unless Gecko is flushed.
+    /// Takes the runs that are on flash for its own, where the last flush of Gecko covers everything up to `covered`, and
+    /// translation pages were folded since that have the logical pages of `folded`. The entries that merges and folds
+    /// have overruled since: perhaps their pages are unreported. And the pages of the runs before that, which the next
+    /// recovery needs unless Gecko is flushed.
     pub(in super::super) fn restore<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
-        covered: u64,
+        (covered, folded): (u64, &[Range<u32>]),
     ) -> (Vec<Overruled>, Vec<Page>) {
-        let overruled = self.overruled_since(io, scan.clone(), covered);
+        let (before, are_whole) = self.sorted.choose(io, scan.clone(), is_covered(covered));
+        self.sorted.lose(!are_whole);
         let newest = self.sorted.restore(io, scan, |_| true);
         self.frozen = newest.map_or(0, |header| header.frozen);
         // Folds since the last spill are done again, but for those by which a merge has left out entries.
@@ -59,35 +64,50 @@ impl MappingLog {
         }
         self.waiting = waiting;
         self.sorted.lose(lost);
-        overruled
+        let pages = before.iter().flat_map(|(_, pages)| pages).copied().collect();
+        (self.overruled_since(io, before, folded), pages)
     }
 
-    /// The entries that others overrule in the runs before the merges that no flush of Gecko covers, and the pages of
-    /// these.
+    /// The entries that others overrule in those runs of `before` that were merged since, and for the logical pages of
+    /// `folded` in all of them.
     fn overruled_since<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
-        scan: ValidityScan,
-        covered: u64,
-    ) -> (Vec<Overruled>, Vec<Page>) {
-        if !self.rule.barriers.keeps(Barrier::UncoveredReportedAgain) {
-            return (Vec::new(), Vec::new());
+        before: Vec<FoundRun>,
+        folded: &[Range<u32>],
+    ) -> Vec<Overruled> {
+        let SortedRuns { merging, runs, .. } = &mut self.sorted;
+        let (mut merged, mut all) = (Vec::new(), Vec::new());
+        for (header, pages) in before {
+            let is_it = |run: &&Run| run.directory.iter().map(|entry| entry.page).eq(pages.iter().copied());
+            // One that is there still was read for its directory.
+            match runs.iter().find(is_it) {
+                Some(run) => all.push(Run { header, directory: run.directory.clone(), filter: None }),
+                None => {
+                    let entry = |page: &Page| DirectoryEntry { first_block: 0, page: *page };
+                    merged.push(Run { header, directory: pages.iter().map(entry).collect(), filter: None });
+                }
+            }
         }
-        let (found, are_whole) = self.sorted.choose(io, scan, is_covered(covered));
-        self.sorted.lose(!are_whole);
-        let entry = |page: &Page| DirectoryEntry { first_block: 0, page: *page };
-        let run = |(header, pages): (RunHeader, Vec<Page>)| Run {
-            header,
-            directory: pages.iter().map(entry).collect(),
-            filter: None,
-        };
-        let runs: Vec<Run> = found.into_iter().map(run).collect();
         let mut overruled = Vec::new();
         let mut rule = Look { newest: None, merges: &[], overruled: |entry| overruled.push(entry) };
-        let lost = super::look((&mut self.sorted.merging, &runs), io, (0..u32::MAX, &mut None), &mut rule, |_, _| {});
-        self.sorted.lose(lost);
-        let pages = runs.iter().flat_map(|run| &run.directory).map(|entry| entry.page);
-        (overruled, pages.collect())
+        let mut is_lost = false;
+        let barriers = self.rule.barriers;
+        if barriers.keeps(Barrier::MergedReportedAgain) {
+            let (first_blocks, lost) = merging.visit(io, &merged, &mut rule, |_, _, _| {});
+            is_lost |= lost;
+            for (run, first_blocks) in merged.iter_mut().zip(first_blocks) {
+                run.set_first_blocks(first_blocks);
+            }
+        }
+        all.append(&mut merged);
+        all.sort_unstable_by_key(|run| Reverse(run.header.flushes.1));
+        for keys in folded.iter().filter(|_| barriers.keeps(Barrier::FoldedReportedAgain)) {
+            is_lost |= super::look((merging, &all), io, (keys.clone(), &mut None), &mut rule, |_, _| {});
+        }
+        self.sorted.lose(is_lost);
+        super::one_a_page(&mut overruled);
+        overruled
     }
 
     /// The pages of the runs that would be found in `scan`.
