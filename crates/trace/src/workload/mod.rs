@@ -7,6 +7,7 @@
 //! | `zipf:THETA` | writes of one page, the k-th most popular page with probability proportional to k^-THETA |
 //! | `hotcold:WRITES/SPACE` | WRITES percent of the writes to SPACE percent of the pages |
 //! | `mixed:OPTIONS:INNER` | any of the above with reads, trims, flushes and larger requests |
+//! | `shifting:N:INNER` | any of the above, whose popular pages are others after every N drive writes |
 //! | `media:KIND,OPTIONS` | files (`pic`, `mp3` or `mov`) are copied to a FAT32-like volume and deleted; ends |
 //! | `desktop:OPTIONS` | a personal computer on an NTFS-like volume |
 //!
@@ -42,6 +43,7 @@ mod generate;
 mod mixed;
 mod parse;
 mod permutation;
+mod shifting;
 mod single;
 mod zipf;
 
@@ -79,6 +81,13 @@ pub enum Workload {
         /// Where requests go; not itself mixed.
         inner: Box<Workload>,
     },
+    /// Popular pages change.
+    Shifting {
+        /// How long they stay popular: pages written, in logical pages of the drive; above 0 and at most 1,000,000.
+        drive_writes: f64,
+        /// Where requests go; not itself shifting.
+        inner: Box<Workload>,
+    },
     /// Large files that are copied and deleted; ends.
     Media(Media),
     /// A personal computer.
@@ -97,6 +106,10 @@ pub const LIST: &[(&str, &str)] = &[
     (
         "mixed:OPTIONS:INNER",
         "read=P,trim=P,flush=P (percent), pages=A-B or bytes=A-B per request, addresses by INNER: mixed:read=30,trim=5,pages=1-8:zipf:0.99",
+    ),
+    (
+        "shifting:N:INNER",
+        "any of the above; after every N drive writes other pages are popular: shifting:2:hotcold:80/20",
     ),
     (
         "media:pic|mp3|mov[,trim][,rounds=N][,delete=random|oldest|folders]",
@@ -167,10 +180,17 @@ impl Workload {
                         let hot_cold = address::HotCold::new(pages, *writes_percent, *space_percent, seed);
                         mix.over(hot_cold.map_err(impossible)?, pages, page_bytes, seed)
                     }
-                    Workload::Mixed { .. } | Workload::Media(_) | Workload::Desktop { .. } => {
+                    Workload::Mixed { .. }
+                    | Workload::Shifting { .. }
+                    | Workload::Media(_)
+                    | Workload::Desktop { .. } => {
                         return Err(impossible(format!("a mix of {inner} cannot be")));
                     }
                 }
+            }
+            Workload::Shifting { drive_writes, inner } => {
+                let first = inner.try_source(pages, page_bytes, seed)?;
+                Box::new(shifting::Shifting::new(inner, (pages, page_bytes, seed), *drive_writes, first))
             }
             Workload::Media(media) => media.source(pages, page_bytes, seed).map_err(impossible)?,
             Workload::Desktop { trim } => files::Desktop::source(*trim, pages, page_bytes, seed).map_err(impossible)?,
@@ -196,6 +216,7 @@ impl fmt::Display for Workload {
                 write!(f, "hotcold:{writes_percent}/{space_percent}")
             }
             Workload::Mixed { mix, inner } => write!(f, "mixed:{mix}:{inner}"),
+            Workload::Shifting { drive_writes, inner } => write!(f, "shifting:{drive_writes}:{inner}"),
             Workload::Media(Media { kind, trim, rounds, delete }) => {
                 write!(f, "media:{}", kind.name())?;
                 if *trim {

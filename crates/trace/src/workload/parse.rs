@@ -3,16 +3,43 @@
 use super::mixed::{Mix, RequestSize};
 use super::{DeletionOrder, Media, MediaKind, Workload, WorkloadError, files};
 
+const DRIVE_WRITES_MAX: f64 = 1e6;
 const THETA_MAX: f64 = 10.0;
 const PAGES_MAX: u32 = 1 << 20;
 const BYTES_MAX: u64 = 1 << 30;
 const ROUNDS_MAX: u32 = 1_000_000;
 
 pub(super) fn parse(spec: &str) -> Result<Workload, WorkloadError> {
-    let wrong = |what: String| WorkloadError { spec: shorten(spec), what };
+    let parsed = match spec.strip_prefix("shifting") {
+        Some(rest) if rest.is_empty() || rest.starts_with(':') => shifting(rest),
+        _ => lasting(spec),
+    };
+    parsed.map_err(|what| WorkloadError { spec: shorten(spec), what })
+}
+
+fn lasting(spec: &str) -> Result<Workload, String> {
     match spec.strip_prefix("mixed") {
-        Some(rest) if rest.is_empty() || rest.starts_with(':') => mixed(rest).map_err(wrong),
-        _ => plain(spec).map_err(wrong),
+        Some(rest) if rest.is_empty() || rest.starts_with(':') => mixed(rest),
+        _ => plain(spec),
+    }
+}
+
+fn shifting(rest: &str) -> Result<Workload, String> {
+    let parts = rest.strip_prefix(':').and_then(|rest| rest.split_once(':'));
+    let drive_writes = parts.and_then(|(drive_writes, _)| number(drive_writes));
+    let (Some((_, inner)), Some(drive_writes)) =
+        (parts, drive_writes.filter(|&drive_writes| drive_writes > 0.0 && drive_writes <= DRIVE_WRITES_MAX))
+    else {
+        return Err(format!(
+            "drive writes above 0 and at most {DRIVE_WRITES_MAX}, and an inner workload are needed, as in \
+             shifting:2:hotcold:80/20"
+        ));
+    };
+    match lasting(inner)? {
+        inner @ (Workload::Media(_) | Workload::Desktop { .. }) => {
+            Err(format!("{inner} cannot shift; uniform, sequential, zipf, hotcold or mixed would be right inside"))
+        }
+        inner => Ok(Workload::Shifting { drive_writes, inner: Box::new(inner) }),
     }
 }
 
@@ -50,8 +77,13 @@ fn plain(spec: &str) -> Result<Workload, String> {
         ("mixed", _) => {
             Err("a mix of a mix cannot be; uniform, sequential, zipf or hotcold would be right inside".to_owned())
         }
-        _ => Err("it is unknown; uniform, sequential, zipf:0.99, hotcold:80/20, mixed:read=30:uniform, media:mov or \
-                  desktop would be right"
+        ("shifting", _) => {
+            Err("what shifts cannot shift itself, nor be mixed; uniform, sequential, zipf or hotcold would \
+                                be right inside"
+                .to_owned())
+        }
+        _ => Err("it is unknown; uniform, sequential, zipf:0.99, hotcold:80/20, mixed:read=30:uniform, \
+                  shifting:2:zipf:0.99, media:mov or desktop would be right"
             .to_owned()),
     }
 }

@@ -184,8 +184,31 @@ fn sizes_in_bytes_cover_pages_in_part() {
 }
 
 #[test]
+fn other_pages_are_popular_after_each_shift() {
+    let (pages, every) = (1000, 20_000);
+    let hot = |requests: &[PageRequest]| {
+        let observed = counts(requests, pages);
+        (0..pages).filter(|&page| observed[page as usize] > 40).collect::<Vec<_>>()
+    };
+    let requests = draw("shifting:20:hotcold:90/10", pages, 1, 3 * every);
+    assert_eq!(requests[..every], draw("hotcold:90/10", pages, 1, every));
+    let hot: Vec<Vec<u64>> = requests.chunks(every).map(hot).collect();
+    for (before, after) in [(0, 1), (1, 2), (0, 2)] {
+        let both = hot[after].iter().filter(|page| hot[before].contains(page)).count();
+        // Each has 100 of 1,000, and by chance 10 of them are those of another.
+        assert!(hot[after].len() == 100 && (1..25).contains(&both), "{both} pages stay popular");
+    }
+    // Reads shift nothing.
+    let mixed = draw("shifting:2:mixed:read=50,pages=1:hotcold:90/10", pages, 1, 4_100);
+    let alone = draw("mixed:read=50,pages=1:hotcold:90/10", pages, 1, 4_100);
+    let same = mixed.iter().zip(&alone).take_while(|(a, b)| a == b).collect::<Vec<_>>();
+    let writes = same.iter().filter(|(a, _)| a.op == Op::Write).count();
+    assert!((2_000..2_010).contains(&writes), "{writes} written before the shift");
+}
+
+#[test]
 fn the_same_seed_asks_the_same_and_another_does_not() {
-    for spec in ["uniform", "zipf:0.9", "hotcold:80/20", "mixed:read=50,pages=1-4:zipf:1.2"] {
+    for spec in ["uniform", "zipf:0.9", "hotcold:80/20", "mixed:read=50,pages=1-4:zipf:1.2", "shifting:0.1:zipf:0.9"] {
         assert_eq!(draw(spec, 5000, 9, 1000), draw(spec, 5000, 9, 1000));
         assert_ne!(draw(spec, 5000, 9, 1000), draw(spec, 5000, 10, 1000));
     }
@@ -221,6 +244,8 @@ fn specifications_print_as_they_parse() {
         "mixed:read=30,trim=5,pages=1-8:zipf:0.99",
         "mixed:flush=0.5,bytes=512-65536:hotcold:80/20",
         "mixed:pages=4:sequential",
+        "shifting:2:hotcold:80/20",
+        "shifting:0.5:mixed:read=30,pages=1:zipf:1",
     ] {
         assert_eq!(Workload::parse(spec).unwrap().to_string(), spec);
     }
@@ -259,6 +284,13 @@ fn wrong_specifications_say_what_would_be_right() {
         ("mixed:flush=100:uniform", "below 100 percent"),
         ("mixed:trim=100,bytes=512:uniform", "pages=A-B would be right"),
         ("mixed:read=30:mixed:read=3:uniform", "a mix of a mix cannot be"),
+        ("shifting", "as in shifting:2:hotcold:80/20"),
+        ("shifting:hotcold:80/20", "drive writes above 0"),
+        ("shifting:0:uniform", "drive writes above 0"),
+        ("shifting:2:random", "it is unknown"),
+        ("shifting:2:desktop", "desktop cannot shift"),
+        ("shifting:2:shifting:2:uniform", "cannot shift itself"),
+        ("mixed:read=3:shifting:2:uniform", "nor be mixed"),
     ] {
         let error = Workload::parse(spec).unwrap_err().to_string();
         assert!(error.starts_with("workload `") && error.contains(hint), "{spec}: {error}");
