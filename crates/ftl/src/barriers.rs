@@ -253,6 +253,8 @@ barriers! {
     TrimmedAfterSpill,
     /// A recovery scans from the last spill on only if everything was reported that the spill brought.
     MarkAfterReports,
+    /// A page of a run that cannot be read is made again from its group's parity (GeckoFTL's paper has no pages that go bad).
+    LostPagesMadeAgain,
     /// A recovery reports again what merges have reported that no flush of Gecko covers.
     MergedReportedAgain,
     /// A recovery reports again what folds have reported that no flush of Gecko covers.

@@ -3,9 +3,11 @@
 //! Its inputs stay valid, and are what queries search, until its last page is programmed. A recovery finds either all
 //! pages of its output, which then counts, or not all, and its inputs count.
 
+use super::LOST_PAGE;
 use super::buffer::Buffer;
 use super::filter::Filter;
 use super::page::{FREE, RunHeader, RunLayout, RunPage, RunPageBuilder};
+use super::parity::{self, GROUP, Named};
 use super::run::{DirectoryEntry, LAST, Run, RunDirectory};
 use super::sort::{DONE, Inputs, Rule, SortMerge};
 use crate::FtlError;
@@ -14,7 +16,7 @@ use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Kind, Nand};
+use phelsuma_nand::{Kind, Nand, Page};
 
 /// A merge is left after so many pages that it reads, even if they fill no page of its output.
 const READS_A_SLICE: u64 = 8;
@@ -92,6 +94,7 @@ impl MergeBuffers {
 pub(crate) struct RunMerge {
     sort: SortMerge,
     directory: RunDirectory,
+    parity: Vec<Page>,
     filter: Option<Filter>,
     pub(crate) header: RunHeader,
     version: u64,
@@ -116,7 +119,7 @@ impl RunMerge {
         let pages: usize = runs.iter().map(|run| run.directory.len()).sum();
         let entries = pages * buffers.layout.entries() + buffer.map_or(0, Buffer::len);
         let filter = rule.filter_bits().map(|bits| Filter::new(entries, bits));
-        Self { sort, directory: Vec::new(), filter, header, version, is_of_oldest }
+        Self { sort, directory: Vec::new(), parity: Vec::new(), filter, header, version, is_of_oldest }
     }
 
     /// Goes on until a page is programmed, or some were read, and says whether that was the end. `page` is this merge's
@@ -182,8 +185,26 @@ impl RunMerge {
         let first_block = RunPage::new(page.layout(), &page.bytes).first_block();
         let to = io.append(kind, place | if last { LAST } else { 0 }, self.version, &page.bytes)?;
         self.directory.push(DirectoryEntry { first_block, page: to });
+        if rule.has_parity() && (last || self.directory.len().is_multiple_of(GROUP)) {
+            let parity = self.program_parity(io, kind, page, last);
+            self.parity.push(parity.unwrap_or(LOST_PAGE));
+        }
         page.clear();
         Ok(())
+    }
+
+    /// Programs the parity page of the last group, where the page in hand is its last one. The run is a run without it:
+    /// no error.
+    fn program_parity<N: Nand>(
+        &self,
+        io: &mut MetaIo<'_, N>,
+        kind: Kind,
+        page: &mut RunPageBuilder,
+        is_last: bool,
+    ) -> Option<Page> {
+        parity::complete(io, kind, &self.directory, &mut page.bytes).then_some(())?;
+        let (group, count) = ((self.directory.len() - 1) / GROUP, (self.directory.len() - 1) % GROUP + 1);
+        io.append(kind, Named::Parity { group, count, is_last }.key(), self.version, &page.bytes).ok()
     }
 
     /// Whether it has passed this key, at which an entry of its input `older` gave way to the one right before it, which
@@ -214,17 +235,24 @@ impl RunMerge {
         (size_of::<Self>() + self.sort.places_bytes()) as u64 + self.filter.as_ref().map_or(0, Filter::bytes)
     }
 
-    /// The pages that are programmed.
+    /// The index of the pages that are programmed.
     pub(crate) fn directory(&self) -> &RunDirectory {
         &self.directory
     }
 
-    pub(crate) fn directory_mut(&mut self) -> &mut RunDirectory {
-        &mut self.directory
+    /// The pages that are programmed, and are somewhere.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = Page> + '_ {
+        parity::all_pages(&self.directory, &self.parity)
     }
 
-    /// The pages that are programmed become a run's.
-    pub(crate) fn into_run(self) -> (RunDirectory, Option<Filter>) {
-        (self.directory, self.filter)
+    /// The same, to be moved.
+    pub(crate) fn pages_mut(&mut self) -> impl Iterator<Item = &mut Page> {
+        self.directory.iter_mut().map(|entry| &mut entry.page).chain(&mut self.parity)
+    }
+
+    /// The pages that are programmed become a run of this level.
+    pub(crate) fn into_run(self, level: impl FnOnce(usize) -> u8) -> Run {
+        let Self { directory, parity, filter, header, .. } = self;
+        Run { header: RunHeader { level: level(directory.len()), ..header }, directory, parity, filter }
     }
 }

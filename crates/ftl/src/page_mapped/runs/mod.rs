@@ -16,6 +16,7 @@ mod filter;
 mod merge;
 mod needs;
 mod page;
+mod parity;
 mod restore;
 mod run;
 mod slices;
@@ -26,8 +27,8 @@ pub(crate) use buffer::Buffer;
 pub(crate) use filter::Filter;
 pub(crate) use merge::{MergeBuffers, RunMerge};
 pub(crate) use page::{ERASED, FREE, RunHeader, RunPage};
-pub(crate) use restore::FoundRun;
-pub(crate) use run::{DirectoryEntry, Run, level_of};
+pub(crate) use parity::with_parity;
+pub(crate) use run::{Run, level_of};
 #[cfg(test)]
 pub(crate) use slices::Pace;
 pub(crate) use sort::{Combined, Rule, SortMerge, read_page};
@@ -257,13 +258,9 @@ impl SortedRuns {
         self.merges += u64::from(!runs.is_empty());
         self.damage_untold &= !header.damaged;
         self.damaged |= lost;
-        let (directory, filter) = merge.into_run();
-        let level = level_of(directory.len(), self.tuning.size_ratio);
-        let run = Run { header: RunHeader { level, ..header }, directory, filter };
+        let run = merge.into_run(|pages| level_of(pages, self.tuning.size_ratio));
         for old in self.runs.splice(runs.clone(), [run]) {
-            for entry in old.directory.iter().filter(|entry| entry.page != LOST_PAGE) {
-                io.drop_page(entry.page);
-            }
+            old.pages().for_each(|page| io.drop_page(page));
         }
         let follows = |pair: &[Run]| pair[1].header.flushes.1 < pair[0].header.flushes.0;
         let beside = runs.start.saturating_sub(1)..(runs.start + 2).min(self.runs.len());
@@ -279,9 +276,8 @@ impl SortedRuns {
 
     /// Where its pages are, those of unfinished merges included.
     pub(crate) fn pages(&self) -> Vec<Page> {
-        let unfinished = self.slices.under_way().iter().flat_map(RunMerge::directory);
-        let entries = self.runs.iter().flat_map(|run| &run.directory).chain(unfinished);
-        entries.map(|entry| entry.page).filter(|page| *page != LOST_PAGE).collect()
+        let unfinished = self.slices.under_way().iter().flat_map(RunMerge::pages);
+        self.runs.iter().flat_map(Run::pages).chain(unfinished).collect()
     }
 
     /// Copies the pages that are to go.
@@ -290,46 +286,67 @@ impl SortedRuns {
         io: &mut MetaIo<'_, N>,
         goes: impl Fn(Page) -> bool,
     ) -> Result<u64, FtlError> {
-        let mut copied = 0;
-        let of_runs = self.runs.iter_mut().map(|run| &mut run.directory);
-        let unfinished = self.slices.under_way_mut().iter_mut().map(RunMerge::directory_mut);
-        for directory in of_runs.chain(unfinished) {
-            for entry in directory {
-                if !goes(entry.page) {
+        let (mut copied, mut lost) = (0, false);
+        let layout = self.tuning.layout;
+        for run in &mut self.runs {
+            for place in 0..run.directory.len() {
+                let from = run.directory[place].page;
+                if from == LOST_PAGE || !goes(from) {
                     continue;
                 }
-                let from = entry.page;
-                debug_assert!(from != LOST_PAGE, "a page that is nowhere is moved");
-                let copy = match io.read_any(from) {
-                    PageRead::Written { content: Content::Bytes(bytes), spare, .. } => {
-                        self.page.clear();
-                        self.page.extend_from_slice(bytes);
-                        Some(spare)
+                let to = copy(io, from, &mut self.page)?;
+                let to = match to {
+                    None if run.make_again(io, (self.kind, layout), place, &mut self.page) => {
+                        run.version_of(io).map(|version| io.append(self.kind, run.key_at(place), version, &self.page))
                     }
-                    _ => None,
+                    to => to.map(Ok),
                 };
-                match copy {
-                    Some(spare) => {
-                        entry.page = io.append_copy(&spare, &self.page)?;
-                        copied += 1;
-                    }
-                    None => {
-                        entry.page = LOST_PAGE;
-                        (self.damaged, self.damage_untold) = (true, true);
-                    }
-                }
+                run.directory[place].page = to.transpose()?.unwrap_or(LOST_PAGE);
+                lost |= run.directory[place].page == LOST_PAGE;
+                copied += u64::from(run.directory[place].page != LOST_PAGE);
                 io.drop_page(from);
             }
+            for group in 0..run.parity.len() {
+                let from = run.parity[group];
+                if from != LOST_PAGE && goes(from) {
+                    run.parity[group] = copy(io, from, &mut self.page)?.unwrap_or(LOST_PAGE);
+                    copied += u64::from(run.parity[group] != LOST_PAGE);
+                    io.drop_page(from);
+                }
+            }
+        }
+        for page in self.slices.under_way_mut().iter_mut().flat_map(RunMerge::pages_mut) {
+            let from = *page;
+            if from != LOST_PAGE && goes(from) {
+                *page = copy(io, from, &mut self.page)?.unwrap_or(LOST_PAGE);
+                copied += u64::from(*page != LOST_PAGE);
+                lost |= *page == LOST_PAGE;
+                io.drop_page(from);
+            }
+        }
+        if lost {
+            (self.damaged, self.damage_untold) = (true, true);
         }
         Ok(copied)
     }
 }
 
+/// Copies a page as it is; none if it cannot be read.
+fn copy<N: Nand>(io: &mut MetaIo<'_, N>, from: Page, page: &mut Vec<u8>) -> Result<Option<Page>, FtlError> {
+    let spare = match io.read_any(from) {
+        PageRead::Written { content: Content::Bytes(bytes), spare, .. } => {
+            page.clear();
+            page.extend_from_slice(bytes);
+            spare
+        }
+        _ => return Ok(None),
+    };
+    io.append_copy(&spare, page).map(Some)
+}
+
 /// The run will not be: its pages are stale.
 fn given_up<N: Nand>(io: &mut MetaIo<'_, N>, merge: &RunMerge, rule: &mut impl Rule, error: FtlError) -> FtlError {
     rule.given_up(merge.overruled());
-    for entry in merge.directory().iter().filter(|entry| entry.page != LOST_PAGE) {
-        io.drop_page(entry.page);
-    }
+    merge.pages().for_each(|page| io.drop_page(page));
     error
 }

@@ -48,7 +48,7 @@ pub(crate) struct RunLayout {
 }
 
 /// A page's statement of its run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Preserve)]
 pub(crate) struct RunHeader {
     pub(crate) level: u8,
     /// The flushes that the run covers, the first and the last.
@@ -178,6 +178,11 @@ impl<'a> RunPage<'a> {
             damaged: self.bytes[3] & DAMAGED != 0,
             behind: self.bytes[3] & BEHIND != 0,
         }
+    }
+
+    /// The page's place in its run.
+    pub(crate) fn place(&self) -> u32 {
+        u32_at(self.bytes, 4)
     }
 
     /// The first block that the page has an entry of; behind all blocks where it has none, which a run's last page may

@@ -2,9 +2,10 @@
 
 use super::filter::Filter;
 use super::page::RunHeader;
+use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
-use phelsuma_nand::Page;
 use phelsuma_nand::state::Preserve;
+use phelsuma_nand::{Nand, Page, SpareRead};
 
 /// The key of a page that is the last one of its run carries this bit.
 pub(crate) const LAST: u32 = 1 << 31;
@@ -24,11 +25,26 @@ pub(crate) type RunDirectory = Vec<DirectoryEntry>;
 pub(crate) struct Run {
     pub(crate) header: RunHeader,
     pub(crate) directory: RunDirectory,
+    /// Its parity pages, by group (`parity.rs`); none where runs have none.
+    pub(crate) parity: Vec<Page>,
     /// Where queries are to pass by runs that do not have their key.
     pub(crate) filter: Option<Filter>,
 }
 
 impl Run {
+    /// Its pages that are somewhere, those of parity as well.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = Page> + '_ {
+        super::parity::all_pages(&self.directory, &self.parity)
+    }
+
+    /// The version that its pages carry, if one of them can be read.
+    pub(super) fn version_of<N: Nand>(&self, io: &mut MetaIo<'_, N>) -> Option<u64> {
+        self.pages().find_map(|page| match io.read_spare(page) {
+            SpareRead::Written(spare) => Some(spare.version),
+            _ => None,
+        })
+    }
+
     /// The index of its pages, as a visit to all of them has found it.
     pub(crate) fn set_first_blocks(&mut self, first_blocks: Vec<u32>) {
         for (entry, first_block) in self.directory.iter_mut().zip(first_blocks) {
@@ -67,7 +83,7 @@ mod tests {
     fn a_query_reads_the_one_page_that_may_hold_the_block() {
         let entry = |first_block| DirectoryEntry { first_block, page: Page(first_block) };
         let header = RunHeader { level: 0, flushes: (0, 0), frozen: 0, marks: [0; 2], damaged: false, behind: false };
-        let run = Run { header, directory: [3, 10, 20].map(entry).to_vec(), filter: None };
+        let run = Run { header, directory: [3, 10, 20].map(entry).to_vec(), parity: Vec::new(), filter: None };
         let pages = [2, 3, 9, 10, 11, 25].map(|block| run.place_for(block));
         assert_eq!(pages, [None, Some(0), Some(0), Some(1), Some(1), Some(2)]);
     }

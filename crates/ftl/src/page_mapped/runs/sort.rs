@@ -1,8 +1,9 @@
 //! The sort-merge of runs: newer entries overrule older ones (section 3.1, algorithm 3, appendix A).
 
+use super::LOST_PAGE;
 use super::buffer::Buffer;
 use super::page::{ERASED, RunHeader, RunLayout, RunPage};
-use super::run::{LAST, Run};
+use super::run::Run;
 use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
@@ -34,6 +35,11 @@ pub(crate) trait Rule {
     /// The marks of a merge of which the newest run has these.
     fn marks_of_merge(&self, newest: [u64; 2]) -> [u64; 2] {
         newest
+    }
+
+    /// Whether runs have parity pages.
+    fn has_parity(&self) -> bool {
+        false
     }
 
     /// Bits that a filter of a run has for each entry, where runs have filters.
@@ -233,7 +239,7 @@ impl SortMerge {
     fn read_next<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) {
         let of_run = rank - usize::from(inputs.buffer.is_some());
         let (place, page) = (&mut self.places[rank], &mut inputs.pages[rank]);
-        let read = read_page(io, inputs.kind, &inputs.runs[of_run], place.next_page, page);
+        let read = read_page(io, (inputs.kind, inputs.layout), &inputs.runs[of_run], place.next_page, page);
         let view = RunPage::new(inputs.layout, page);
         self.lost |= !read || view.header().damaged;
         self.pages_read += 1;
@@ -246,25 +252,27 @@ impl SortMerge {
     }
 }
 
-/// Reads page `place` of a run into `page`; a page that cannot be read is empty, and the answer false.
+/// Reads page `place` of a run into `page`, or makes it again. A page of which neither can be is empty, and the answer
+/// false.
 pub(crate) fn read_page<N: Nand>(
     io: &mut MetaIo<'_, N>,
-    kind: Kind,
+    (kind, layout): (Kind, RunLayout),
     run: &Run,
     place: usize,
     page: &mut Vec<u8>,
 ) -> bool {
-    let last = place + 1 == run.directory.len();
-    let key = place as u32 | if last { LAST } else { 0 };
-    match io.read(run.directory[place].page, kind, key) {
-        Some(bytes) => {
-            page.clear();
-            page.extend_from_slice(bytes);
-            true
-        }
-        None => {
-            page.fill(0);
-            false
-        }
+    let at = run.directory[place].page;
+    if at != LOST_PAGE
+        && let Some(bytes) = io.read(at, kind, run.key_at(place))
+    {
+        page.clear();
+        page.extend_from_slice(bytes);
+        return true;
     }
+    page.resize(io.geometry().page_bytes() as usize, 0);
+    let is_again = run.make_again(io, (kind, layout), place, page);
+    if !is_again {
+        page.fill(0);
+    }
+    is_again
 }

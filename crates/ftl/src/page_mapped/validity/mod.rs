@@ -17,7 +17,7 @@ pub(crate) use flash_bitmap::FlashBitmap;
 pub(crate) use gecko::LogarithmicGecko;
 pub(crate) use page_validity_log::PageValidityLog;
 pub(crate) use ram_bitmap::{RamBitmap, saved_bytes};
-use scan::StorePage;
+pub(crate) use scan::StorePage;
 pub(crate) use scan::{BlockValidity, ValidityScan};
 
 use super::meta_io::MetaIo;

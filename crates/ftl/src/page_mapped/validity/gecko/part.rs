@@ -94,7 +94,7 @@ impl Validity for LogarithmicGecko {
             }
             let Some(place) = run.place_for(block.0) else { continue };
             self.tally.query_reads += 1;
-            if !read_page(io, *kind, run, place, page) {
+            if !read_page(io, (*kind, layout), run, place, page) {
                 (*damaged, *damage_untold) = (true, true);
                 if !self.barriers.keeps(Barrier::DamagedGeckoDoubted) {
                     continue;

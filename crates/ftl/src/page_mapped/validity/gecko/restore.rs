@@ -3,7 +3,7 @@
 use super::{LogarithmicGecko, scan_from};
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{Combined, FREE, LOST_PAGE, SortedRuns};
+use crate::page_mapped::runs::{Combined, FREE, LOST_PAGE, Run, SortedRuns};
 use crate::page_mapped::validity::{BlockValidity, ValidityScan};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry, Nand, Page};
@@ -19,7 +19,7 @@ impl LogarithmicGecko {
 
     /// The pages of the runs that would be found in `scan`.
     pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
-        self.sorted.choose(io, scan, |_| true).0.into_iter().flat_map(|(_, pages)| pages).collect()
+        self.sorted.choose(io, scan, |_| true).0.iter().flat_map(Run::pages).collect()
     }
 
     /// Reads all runs once: what they have of each block, but for those in `erased`, and the index of their pages.

@@ -67,7 +67,7 @@ impl Alone {
             let (run, layout) = (&gecko.sorted.runs[run], gecko.sorted.tuning.layout);
             let of_page = |place| {
                 let mut bytes = vec![0; io.geometry().page_bytes() as usize];
-                assert!(read_page(io, Kind::Gecko, run, place, &mut bytes));
+                assert!(read_page(io, (Kind::Gecko, layout), run, place, &mut bytes));
                 let page = RunPage::new(layout, &bytes);
                 (0..page.entries()).map(|index| page.key(index)).collect()
             };

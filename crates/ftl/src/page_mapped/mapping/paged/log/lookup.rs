@@ -29,7 +29,7 @@ impl MappingLog {
             }
             let Some(place) = run.place_for(key) else { continue };
             self.tally.look_reads += 1;
-            if !read_page(io, *kind, run, place, page) {
+            if !read_page(io, (*kind, tuning.layout), run, place, page) {
                 *damage_untold |= !*damaged;
                 *damaged = true;
                 return InLog::Lost;
@@ -64,7 +64,7 @@ impl MappingLog {
                 let Some(place) = run.place_for(*key) else { return true };
                 if in_hand != Some(place) {
                     self.tally.look_reads += 1;
-                    if !read_page(io, *kind, run, place, page) {
+                    if !read_page(io, (*kind, tuning.layout), run, place, page) {
                         *damage_untold |= !*damaged;
                         *damaged = true;
                     }

@@ -121,6 +121,10 @@ impl Rule for Newest {
         [self.folds, 0]
     }
 
+    fn has_parity(&self) -> bool {
+        true
+    }
+
     fn filter_bits(&self) -> Option<u32> {
         Some(FILTER_BITS)
     }
@@ -292,7 +296,8 @@ impl MappingLog {
         let room: usize = directories().map(Vec::capacity).sum();
         let filters: u64 = sorted.runs.iter().filter_map(|run| run.filter.as_ref()).map(|filter| filter.bytes()).sum();
         let page_bytes = sorted.page.capacity() as u64;
-        ledger.structure("mapping.log_directories", entries as u64 * 8);
+        let parity = sorted.runs.iter().map(|run| run.parity.len() as u64 * 4).sum::<u64>();
+        ledger.structure("mapping.log_directories", entries as u64 * 8 + parity);
         ledger.structure("mapping.log_filters", filters);
         ledger.structure("mapping.log_buffer", self.buffer.bytes());
         let merges: u64 = under_way.iter().map(RunMerge::bytes).sum();

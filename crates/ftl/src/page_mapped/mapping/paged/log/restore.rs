@@ -9,7 +9,7 @@
 use super::{FILTER_BITS, Look, MappingLog, Overruled, Sealed, Tally};
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{DirectoryEntry, Filter, FoundRun, Rule, Run, RunPage, SortedRuns, read_page};
+use crate::page_mapped::runs::{Filter, Rule, Run, RunPage, SortedRuns, read_page};
 use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -49,7 +49,7 @@ impl MappingLog {
             let mut filter = Filter::new(entries, FILTER_BITS);
             let mut first = 0;
             for place in 0..run.directory.len() {
-                let is_read = read_page(io, *kind, run, place, page);
+                let is_read = read_page(io, (*kind, tuning.layout), run, place, page);
                 lost |= !is_read;
                 let view = RunPage::new(tuning.layout, page);
                 // A page that cannot be read is looked into where it may have a key.
@@ -64,7 +64,7 @@ impl MappingLog {
         }
         self.waiting = waiting;
         self.sorted.lose(lost);
-        let pages = before.iter().flat_map(|(_, pages)| pages).copied().collect();
+        let pages = before.iter().flat_map(Run::pages).collect();
         (self.overruled_since(io, before, folded), pages)
     }
 
@@ -73,20 +73,16 @@ impl MappingLog {
     fn overruled_since<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
-        before: Vec<FoundRun>,
+        before: Vec<Run>,
         folded: &[Range<u32>],
     ) -> Vec<Overruled> {
         let SortedRuns { merging, runs, .. } = &mut self.sorted;
         let (mut merged, mut all) = (Vec::new(), Vec::new());
-        for (header, pages) in before {
-            let is_it = |run: &&Run| run.directory.iter().map(|entry| entry.page).eq(pages.iter().copied());
+        for run in before {
             // One that is there still was read for its directory.
-            match runs.iter().find(is_it) {
-                Some(run) => all.push(Run { header, directory: run.directory.clone(), filter: None }),
-                None => {
-                    let entry = |page: &Page| DirectoryEntry { first_block: 0, page: *page };
-                    merged.push(Run { header, directory: pages.iter().map(entry).collect(), filter: None });
-                }
+            match runs.iter().find(|other| other.pages().eq(run.pages())) {
+                Some(other) => all.push(Run { directory: other.directory.clone(), ..run }),
+                None => merged.push(run),
             }
         }
         let mut overruled = Vec::new();
@@ -117,8 +113,8 @@ impl MappingLog {
         scan: ValidityScan,
         covered: u64,
     ) -> Vec<Page> {
-        let found = self.sorted.choose(io, scan, is_covered(covered));
-        found.0.into_iter().flat_map(|(_, pages)| pages).collect()
+        let (runs, _) = self.sorted.choose(io, scan, is_covered(covered));
+        runs.iter().flat_map(Run::pages).collect()
     }
 
     /// Copies the pages that are to go.

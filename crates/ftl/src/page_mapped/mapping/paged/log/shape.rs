@@ -1,7 +1,7 @@
 //! What a mapping log is made for, and what it needs of the flash.
 
 use crate::page_mapped::needs::Needs;
-use crate::page_mapped::runs::Tuning;
+use crate::page_mapped::runs::{Tuning, with_parity};
 use phelsuma_nand::Geometry;
 
 /// What a log is made for.
@@ -42,12 +42,16 @@ impl LogShape {
         // A set of the cache that is full of dirty entries brings about a spill as well: it has some sixteen of them.
         let spills = updates / spill_at.min(16) + 2;
         let runs = tuning.needs(spills * tuning.buffer_entries() as u64, None);
+        // Each level has a run, or two that are merged. Each spill makes a run, and half as many merges reach each next
+        // level.
+        let levels = u64::from(tuning.longest_run().max(1).ilog2()) + 1;
+        let (at_once, in_all) = (2 * levels + 2, 3 * (spills + 2) + 2 * levels);
         let entries = updates + u64::from(self.entries);
         // As many as wait with an entry are folded with it, at the least one.
         let folds = entries * u64::from(self.parts) / self.limit() + spills;
         Needs {
-            live_pages: runs.live_pages,
-            programs: runs.programs + spills + folds,
+            live_pages: with_parity(runs.live_pages, at_once),
+            programs: with_parity(runs.programs + spills, in_all) + folds,
             // Each entry that waits, or is in the cache, may name a page that is not known to be stale.
             unidentified: self.limit() + u64::from(self.entries),
             battery: 0,
