@@ -1,8 +1,8 @@
 //! The mapping log on drives where its merges take longer than from one spill to the next.
 
-use crate::common::{Host, Step, chips, config, most_pages, small};
+use crate::common::{Host, Step, chips, config, most_pages, scaled, small};
 use phelsuma_ftl::Config;
-use phelsuma_nand::Geometry;
+use phelsuma_nand::{Geometry, Kind};
 
 fn drive(preset: &str) -> (Geometry, Config) {
     let geometry = small(32, 3200, 1, 1);
@@ -54,6 +54,35 @@ fn a_fold_in_the_midst_of_a_merge_reports_no_page_again() {
     }
 }
 
+/// A page of a run goes bad, again and again: while the drive serves its data alone, at a mount the spare area in turn.
+fn loses_pages_of_runs(mut host: Host) {
+    for round in 0..scaled(24, 400) {
+        let pages = host.plug.pages_of(Kind::MappingLog);
+        let (page, _) = pages[round as usize * 7919 % pages.len()];
+        host.plug.spoiled_data.insert(page);
+        host.compare_all();
+        if round % 2 == 0 {
+            host.plug.spoiled.insert(page);
+        }
+        host.restart(|_| {}).unwrap();
+        host.compare_all();
+        for n in 0..host.logical_pages() / 60 {
+            host.write((n * 37 + round) % host.logical_pages(), 1, false).unwrap();
+        }
+        host.plug.spoiled.clear();
+        host.plug.spoiled_data.clear();
+    }
+    host.check();
+}
+
+/// Nothing else has the entries of such a page.
+#[test]
+fn a_page_of_a_run_that_goes_bad_is_made_again() {
+    for preset in ["geckoftl+long-log", "geckoftl+long-log+slices"] {
+        loses_pages_of_runs(overwritten(drive(preset)));
+    }
+}
+
 #[cfg(phelsuma_mutants)]
 mod mutants {
     use super::*;
@@ -64,5 +93,13 @@ mod mutants {
         let (geometry, config) = drive("geckoftl+long-log");
         let forgetful = Config { forgets: Some(Barrier::MergesReportOnce), ..config };
         assert!(std::panic::catch_unwind(|| overwritten((geometry, forgetful))).is_err());
+    }
+
+    #[test]
+    fn a_log_without_the_use_of_its_parity_loses_entries() {
+        let (geometry, config) = drive("geckoftl+long-log");
+        let forgetful = Config { forgets: Some(Barrier::LostPagesMadeAgain), ..config };
+        let lose = || loses_pages_of_runs(overwritten((geometry, forgetful)));
+        assert!(std::panic::catch_unwind(lose).is_err());
     }
 }

@@ -276,6 +276,7 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::SnapshotClosesBlocks, "crates/ftl/tests/it/last_snapshot.rs"),
     (Barrier::LastBlockForMap, "crates/ftl/tests/it/wear.rs"),
     (Barrier::MergesReportOnce, "crates/ftl/tests/it/mapping_log.rs"),
+    (Barrier::LostPagesMadeAgain, "crates/ftl/tests/it/mapping_log.rs"),
     (Barrier::OpenBounded, "crates/ftl/tests/it/open_blocks.rs"),
     (Barrier::RepeatsDropped, "crates/ftl/src/page_mapped/validity/page_validity_log/needs.rs"),
     (Barrier::LoggedBeforeOpened, "crates/ftl/tests/it/block_log.rs"),
