@@ -189,8 +189,9 @@ impl Workload {
                 }
             }
             Workload::Shifting { drive_writes, inner } => {
-                let first = inner.try_source(pages, page_bytes, seed)?;
-                Box::new(shifting::Shifting::new(inner, (pages, page_bytes, seed), *drive_writes, first))
+                let inner = inner.clone();
+                let of_seed = move |seed| inner.source(pages, page_bytes, seed);
+                Box::new(shifting::Shifting::new(Box::new(of_seed), seed, (pages as f64 * drive_writes) as u64))
             }
             Workload::Media(media) => media.source(pages, page_bytes, seed).map_err(impossible)?,
             Workload::Desktop { trim } => files::Desktop::source(*trim, pages, page_bytes, seed).map_err(impossible)?,

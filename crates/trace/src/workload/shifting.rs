@@ -1,17 +1,17 @@
 //! Popularity that does not last: other pages are popular after every few drive writes.
 
-use super::Workload;
 use crate::TraceError;
 use crate::request::{Op, PageRequest, Source};
 
 /// Steps through seeds that are far from each other, the first being the workload's own.
 const NEXT_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A workload begun anew, with another seed, whenever so many pages were written.
+/// A workload of a seed.
+type OfSeed = Box<dyn Fn(u64) -> Box<dyn Source + Send> + Send>;
+
+/// A workload that is begun anew, with another seed, whenever so many pages were written.
 pub(super) struct Shifting {
-    inner: Workload,
-    logical_pages: u64,
-    page_bytes: u32,
+    workload: OfSeed,
     seed: u64,
     every_pages: u64,
     /// Since the last shift.
@@ -20,15 +20,10 @@ pub(super) struct Shifting {
 }
 
 impl Shifting {
-    /// `first` is the source of `inner` with this seed.
-    pub(super) fn new(
-        inner: &Workload,
-        (logical_pages, page_bytes, seed): (u64, u32, u64),
-        drive_writes: f64,
-        first: Box<dyn Source + Send>,
-    ) -> Self {
-        let every_pages = ((logical_pages as f64 * drive_writes) as u64).max(1);
-        Self { inner: inner.clone(), logical_pages, page_bytes, seed, every_pages, written: 0, source: first }
+    /// Begins with this seed.
+    pub(super) fn new(workload: OfSeed, seed: u64, every_pages: u64) -> Self {
+        let source = workload(seed);
+        Self { workload, seed, every_pages: every_pages.max(1), written: 0, source }
     }
 }
 
@@ -37,7 +32,7 @@ impl Source for Shifting {
         if self.written >= self.every_pages {
             self.written = 0;
             self.seed = self.seed.wrapping_add(NEXT_SEED);
-            self.source = self.inner.source(self.logical_pages, self.page_bytes, self.seed);
+            self.source = (self.workload)(self.seed);
         }
         let request = self.source.next_request()?;
         if let Some(PageRequest { op: Op::Write, pages, .. }) = request {

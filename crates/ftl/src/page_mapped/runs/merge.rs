@@ -3,12 +3,11 @@
 //! Its inputs stay valid, and are what queries search, until its last page is programmed. A recovery finds either all
 //! pages of its output, which then counts, or not all, and its inputs count.
 
-use super::LOST_PAGE;
 use super::buffer::Buffer;
 use super::filter::Filter;
 use super::page::{FREE, RunHeader, RunLayout, RunPage, RunPageBuilder};
 use super::parity::{self, GROUP, Named};
-use super::run::{DirectoryEntry, LAST, Run, RunDirectory};
+use super::run::{self, DirectoryEntry, LAST, LOST_PAGE, Run, RunDirectory};
 use super::sort::{DONE, Inputs, Rule, SortMerge};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
@@ -242,7 +241,7 @@ impl RunMerge {
 
     /// The pages that are programmed, and are somewhere.
     pub(crate) fn pages(&self) -> impl Iterator<Item = Page> + '_ {
-        parity::all_pages(&self.directory, &self.parity)
+        run::all_pages(&self.directory, &self.parity)
     }
 
     /// The same, to be moved.

@@ -28,7 +28,7 @@ pub(crate) use filter::Filter;
 pub(crate) use merge::{MergeBuffers, RunMerge};
 pub(crate) use page::{ERASED, FREE, RunHeader, RunPage};
 pub(crate) use parity::with_parity;
-pub(crate) use run::{Run, level_of};
+pub(crate) use run::{LOST_PAGE, Run, level_of};
 #[cfg(test)]
 pub(crate) use slices::Pace;
 pub(crate) use sort::{Combined, Rule, SortMerge, read_page};
@@ -45,9 +45,6 @@ use page::RunPageBuilder;
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Geometry, Kind, Nand, Page, PageRead};
 use slices::{MERGED_AT_ONCE, Slices, inputs_of};
-
-/// Where a page of a run is said to be that the flash did not give back: nowhere.
-pub(crate) const LOST_PAGE: Page = Page(u32::MAX);
 
 /// The runs of a buffer, and the merges under way.
 #[derive(Clone, Preserve)]

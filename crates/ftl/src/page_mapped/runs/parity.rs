@@ -9,8 +9,7 @@
 //! mapping log nor pages that go bad.
 
 use super::page::{RunHeader, RunLayout, RunPage};
-use super::run::{DirectoryEntry, LAST, RunDirectory};
-use super::{LOST_PAGE, Run};
+use super::run::{DirectoryEntry, LAST, LOST_PAGE, Run};
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
@@ -147,11 +146,6 @@ impl Run {
         let says = |header: RunHeader| header.flushes == self.header.flushes && header.frozen == self.header.frozen;
         is_whole && view.place() == place as u32 && says(view.header())
     }
-}
-
-/// The pages of a directory and of its groups' parity that are somewhere.
-pub(super) fn all_pages<'a>(directory: &'a RunDirectory, parity: &'a [Page]) -> impl Iterator<Item = Page> + 'a {
-    directory.iter().map(|entry| entry.page).chain(parity.iter().copied()).filter(|page| *page != LOST_PAGE)
 }
 
 #[cfg(test)]

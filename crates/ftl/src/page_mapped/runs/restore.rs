@@ -5,11 +5,10 @@
 //! together cover every flush once. A run of which a page is missing was never finished, or is being erased, unless that
 //! page can be made again (`parity.rs`).
 
-use super::LOST_PAGE;
 use super::SortedRuns;
 use super::page::{RunHeader, RunPage};
 use super::parity::{FoundPages, assemble};
-use super::run::{DirectoryEntry, LAST, Run, level_of};
+use super::run::{DirectoryEntry, LAST, LOST_PAGE, Run, level_of};
 use super::sort::read_page;
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;

@@ -10,6 +10,9 @@ use phelsuma_nand::{Nand, Page, SpareRead};
 /// The key of a page that is the last one of its run carries this bit.
 pub(crate) const LAST: u32 = 1 << 31;
 
+/// Where a page of a run is said to be that the flash did not give back: nowhere.
+pub(crate) const LOST_PAGE: Page = Page(u32::MAX);
+
 /// Where a page of a run is, and the first block that is in it: eight bytes, as appendix B counts.
 #[derive(Clone, Copy, Debug, Preserve)]
 pub(crate) struct DirectoryEntry {
@@ -34,7 +37,7 @@ pub(crate) struct Run {
 impl Run {
     /// Its pages that are somewhere, those of parity as well.
     pub(crate) fn pages(&self) -> impl Iterator<Item = Page> + '_ {
-        super::parity::all_pages(&self.directory, &self.parity)
+        all_pages(&self.directory, &self.parity)
     }
 
     /// The version that its pages carry, if one of them can be read.
@@ -56,6 +59,11 @@ impl Run {
     pub(crate) fn place_for(&self, block: u32) -> Option<usize> {
         self.directory.partition_point(|e| e.first_block <= block).checked_sub(1)
     }
+}
+
+/// The pages of a directory and of its groups' parity that are somewhere.
+pub(super) fn all_pages<'a>(directory: &'a RunDirectory, parity: &'a [Page]) -> impl Iterator<Item = Page> + 'a {
+    directory.iter().map(|entry| entry.page).chain(parity.iter().copied()).filter(|page| *page != LOST_PAGE)
 }
 
 /// The level of a run of so many pages: i where it has from Tⁱ to Tⁱ⁺¹ − 1 of them.

@@ -1,9 +1,8 @@
 //! The sort-merge of runs: newer entries overrule older ones (section 3.1, algorithm 3, appendix A).
 
-use super::LOST_PAGE;
 use super::buffer::Buffer;
 use super::page::{ERASED, RunHeader, RunLayout, RunPage};
-use super::run::Run;
+use super::run::{LOST_PAGE, Run};
 use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
