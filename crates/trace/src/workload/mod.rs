@@ -7,7 +7,7 @@
 //! | `zipf:THETA` | writes of one page, the k-th most popular page with probability proportional to k^-THETA |
 //! | `hotcold:WRITES/SPACE` | WRITES percent of the writes to SPACE percent of the pages |
 //! | `mixed:OPTIONS:INNER` | any of the above with reads, trims, flushes and larger requests |
-//! | `shifting:N:INNER` | any of the above, whose popular pages are others after every N drive writes |
+//! | `shifting:N:INNER` | any of the above but `sequential`, whose popular pages are others after every N drive writes |
 //! | `media:KIND,OPTIONS` | files (`pic`, `mp3` or `mov`) are copied to a FAT32-like volume and deleted; ends |
 //! | `desktop:OPTIONS` | a personal computer on an NTFS-like volume |
 //!
@@ -83,7 +83,7 @@ pub enum Workload {
     },
     /// Popular pages change.
     Shifting {
-        /// How long they stay popular: pages written, in logical pages of the drive; above 0 and at most 1,000,000.
+        /// How long they stay popular: pages written, in logical pages of the drive; above 0 and at most 999.
         drive_writes: f64,
         /// Where requests go; not itself shifting.
         inner: Box<Workload>,
@@ -109,7 +109,7 @@ pub const LIST: &[(&str, &str)] = &[
     ),
     (
         "shifting:N:INNER",
-        "any of the above; after every N drive writes other pages are popular: shifting:2:hotcold:80/20",
+        "any of the above but sequential; after every N drive writes other pages are popular: shifting:2:hotcold:80/20",
     ),
     (
         "media:pic|mp3|mov[,trim][,rounds=N][,delete=random|oldest|folders]",

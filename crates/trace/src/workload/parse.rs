@@ -3,7 +3,7 @@
 use super::mixed::{Mix, RequestSize};
 use super::{DeletionOrder, Media, MediaKind, Workload, WorkloadError, files};
 
-const DRIVE_WRITES_MAX: f64 = 1e6;
+const DRIVE_WRITES_MAX: f64 = 999.0;
 const THETA_MAX: f64 = 10.0;
 const PAGES_MAX: u32 = 1 << 20;
 const BYTES_MAX: u64 = 1 << 30;
@@ -35,11 +35,14 @@ fn shifting(rest: &str) -> Result<Workload, String> {
              shifting:2:hotcold:80/20"
         ));
     };
-    match lasting(inner)? {
-        inner @ (Workload::Media(_) | Workload::Desktop { .. }) => {
-            Err(format!("{inner} cannot shift; uniform, sequential, zipf, hotcold or mixed would be right inside"))
+    let inner = lasting(inner)?;
+    let addresses = if let Workload::Mixed { inner, .. } = &inner { inner } else { &inner };
+    match addresses {
+        // Each shift would begin with the first page again.
+        Workload::Sequential | Workload::Media(_) | Workload::Desktop { .. } => {
+            Err(format!("{inner} cannot shift; uniform, zipf, hotcold, or mixed of these would be right inside"))
         }
-        inner => Ok(Workload::Shifting { drive_writes, inner: Box::new(inner) }),
+        _ => Ok(Workload::Shifting { drive_writes, inner: Box::new(inner) }),
     }
 }
 
@@ -77,11 +80,9 @@ fn plain(spec: &str) -> Result<Workload, String> {
         ("mixed", _) => {
             Err("a mix of a mix cannot be; uniform, sequential, zipf or hotcold would be right inside".to_owned())
         }
-        ("shifting", _) => {
-            Err("what shifts cannot shift itself, nor be mixed; uniform, sequential, zipf or hotcold would \
+        ("shifting", _) => Err("what shifts cannot shift itself, nor be mixed; uniform, zipf or hotcold would \
                                 be right inside"
-                .to_owned())
-        }
+            .to_owned()),
         _ => Err("it is unknown; uniform, sequential, zipf:0.99, hotcold:80/20, mixed:read=30:uniform, \
                   shifting:2:zipf:0.99, media:mov or desktop would be right"
             .to_owned()),

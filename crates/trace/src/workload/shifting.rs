@@ -4,7 +4,7 @@ use crate::TraceError;
 use crate::request::{Op, PageRequest, Source};
 
 /// Steps through seeds that are far from each other, the first being the workload's own.
-const NEXT_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+const NEXT_SEED: u64 = 0xd1b5_4a32_d192_ed03;
 
 /// A workload of a seed.
 type OfSeed = Box<dyn Fn(u64) -> Box<dyn Source + Send> + Send>;

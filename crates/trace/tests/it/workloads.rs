@@ -288,7 +288,9 @@ fn wrong_specifications_say_what_would_be_right() {
         ("shifting:hotcold:80/20", "drive writes above 0"),
         ("shifting:0:uniform", "drive writes above 0"),
         ("shifting:2:random", "it is unknown"),
+        ("shifting:1000:uniform", "at most 999"),
         ("shifting:2:desktop", "desktop cannot shift"),
+        ("shifting:2:mixed:read=3:sequential", "cannot shift"),
         ("shifting:2:shifting:2:uniform", "cannot shift itself"),
         ("mixed:read=3:shifting:2:uniform", "nor be mixed"),
     ] {

@@ -1,7 +1,7 @@
 //! A merge of runs into a new one (section 3.1, appendix A). It can be left after each page that it programs.
 //!
 //! Its inputs stay valid, and are what queries search, until its last page is programmed. A recovery finds either all
-//! pages of its output, which then counts, or not all, and its inputs count.
+//! pages of its output, or all but some that parity makes again: it counts then. Otherwise its inputs count.
 
 use super::buffer::Buffer;
 use super::filter::Filter;
@@ -239,14 +239,19 @@ impl RunMerge {
         &self.directory
     }
 
+    /// The parity pages of groups that are whole.
+    pub(crate) fn parity(&self) -> &Vec<Page> {
+        &self.parity
+    }
+
     /// The pages that are programmed, and are somewhere.
     pub(crate) fn pages(&self) -> impl Iterator<Item = Page> + '_ {
         run::all_pages(&self.directory, &self.parity)
     }
 
-    /// The same, to be moved.
-    pub(crate) fn pages_mut(&mut self) -> impl Iterator<Item = &mut Page> {
-        self.directory.iter_mut().map(|entry| &mut entry.page).chain(&mut self.parity)
+    /// The index of these, and those of parity, to be moved.
+    pub(crate) fn pages_mut(&mut self) -> (&mut RunDirectory, &mut [Page]) {
+        (&mut self.directory, &mut self.parity)
     }
 
     /// The pages that are programmed become a run of this level.

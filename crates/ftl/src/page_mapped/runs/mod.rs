@@ -283,49 +283,50 @@ impl SortedRuns {
         io: &mut MetaIo<'_, N>,
         goes: impl Fn(Page) -> bool,
     ) -> Result<u64, FtlError> {
-        let (mut copied, mut lost) = (0, false);
+        let mut copied = 0;
         let layout = self.tuning.layout;
+        let moves = |page: Page| page != LOST_PAGE && goes(page);
         for run in &mut self.runs {
             for place in 0..run.directory.len() {
                 let from = run.directory[place].page;
-                if from == LOST_PAGE || !goes(from) {
+                if !moves(from) {
                     continue;
                 }
-                let to = copy(io, from, &mut self.page)?;
-                let to = match to {
-                    None if run.make_again(io, (self.kind, layout), place, &mut self.page) => {
-                        run.version_of(io).map(|version| io.append(self.kind, run.key_at(place), version, &self.page))
-                    }
-                    to => to.map(Ok),
+                let to = match run.sound_page(io, (self.kind, layout), place, &mut self.page) {
+                    Some(version) => Some(io.append(self.kind, run.key_at(place), version, &self.page)?),
+                    None => copy(io, from, &mut self.page)?,
                 };
-                run.directory[place].page = to.transpose()?.unwrap_or(LOST_PAGE);
-                lost |= run.directory[place].page == LOST_PAGE;
-                copied += u64::from(run.directory[place].page != LOST_PAGE);
+                (run.directory[place].page, copied) = (to.unwrap_or(LOST_PAGE), copied + u64::from(to.is_some()));
+                if to.is_none() {
+                    (self.damaged, self.damage_untold) = (true, true);
+                }
                 io.drop_page(from);
             }
-            for group in 0..run.parity.len() {
-                let from = run.parity[group];
-                if from != LOST_PAGE && goes(from) {
-                    run.parity[group] = copy(io, from, &mut self.page)?.unwrap_or(LOST_PAGE);
-                    copied += u64::from(run.parity[group] != LOST_PAGE);
-                    io.drop_page(from);
+            for page in run.parity.iter_mut().filter(|page| moves(**page)) {
+                copied += move_page(io, page, &mut self.page)?;
+            }
+        }
+        for merge in self.slices.under_way_mut() {
+            let (directory, parity) = merge.pages_mut();
+            for page in directory.iter_mut().map(|entry| &mut entry.page).filter(|page| moves(**page)) {
+                copied += move_page(io, page, &mut self.page)?;
+                if *page == LOST_PAGE {
+                    (self.damaged, self.damage_untold) = (true, true);
                 }
             }
-        }
-        for page in self.slices.under_way_mut().iter_mut().flat_map(RunMerge::pages_mut) {
-            let from = *page;
-            if from != LOST_PAGE && goes(from) {
-                *page = copy(io, from, &mut self.page)?.unwrap_or(LOST_PAGE);
-                copied += u64::from(*page != LOST_PAGE);
-                lost |= *page == LOST_PAGE;
-                io.drop_page(from);
+            for page in parity.iter_mut().filter(|page| moves(**page)) {
+                copied += move_page(io, page, &mut self.page)?;
             }
-        }
-        if lost {
-            (self.damaged, self.damage_untold) = (true, true);
         }
         Ok(copied)
     }
+}
+
+/// Moves a page as it is; nowhere if it cannot be read. How many copies that makes.
+fn move_page<N: Nand>(io: &mut MetaIo<'_, N>, page: &mut Page, buffer: &mut Vec<u8>) -> Result<u64, FtlError> {
+    let to = copy(io, *page, buffer)?;
+    io.drop_page(core::mem::replace(page, to.unwrap_or(LOST_PAGE)));
+    Ok(u64::from(to.is_some()))
 }
 
 /// Copies a page as it is; none if it cannot be read.

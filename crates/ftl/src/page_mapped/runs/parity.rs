@@ -125,6 +125,26 @@ impl Run {
         Named::Parity { group, count, is_last: group + 1 == self.directory.len().div_ceil(GROUP) }.key()
     }
 
+    /// Reads the page at `place` of a run that has parity, or makes it again: its version. None if neither can be, or the
+    /// run has none.
+    pub(super) fn sound_page<N: Nand>(
+        &self,
+        io: &mut MetaIo<'_, N>,
+        (kind, layout): (Kind, RunLayout),
+        place: usize,
+        page: &mut Vec<u8>,
+    ) -> Option<u64> {
+        if self.parity.is_empty() {
+            return None;
+        }
+        if let Some((bytes, version)) = io.read_version(self.directory[place].page, kind, self.key_at(place)) {
+            page.clear();
+            page.extend_from_slice(bytes);
+            return Some(version);
+        }
+        self.make_again(io, (kind, layout), place, page).then(|| self.version_of(io)).flatten()
+    }
+
     /// Makes the page at `place` again from its group; false if that has lost another one.
     pub(super) fn make_again<N: Nand>(
         &self,

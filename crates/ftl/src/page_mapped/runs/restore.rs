@@ -47,6 +47,9 @@ impl SortedRuns {
         let newest = runs.first().and_then(|run| run.pages().find_map(|page| seq_of(&page)));
         // There may have been a newer one: then the reports to it are gone.
         let newer_lost = gone_bad.is_some_and(|before| newest.is_none_or(|newest| newest < before));
+        // The page that has gone bad may be the one that the newest run misses.
+        let misses = |run: &Run| run.pages().count() < run.directory.len() + run.parity.len();
+        let newer_lost = newer_lost && !runs.first().is_some_and(misses);
         let newer_lost = newer_lost && self.barriers.keeps(Barrier::LostVersionsLookedFor);
         let told = runs.iter().any(|run| run.header.damaged);
         let lost = newer_lost || !covered;
@@ -142,10 +145,11 @@ impl SortedRuns {
         if found.is_none_or(|(place, _)| place > 0) {
             run.header = self.header_at(io, &run, 0)?;
         }
-        let (from, until) = run.header.flushes;
+        let RunHeader { flushes: (from, until), frozen, marks, .. } = run.header;
         // Flushes are counted from 1, and each is a program or more, which have numbers of 48 bits. What else has a
         // checksum that fits is no header.
-        ((1..=CLOCK_MAX).contains(&from) && (from..=CLOCK_MAX).contains(&until)).then_some(run)
+        let has_clocks = until.max(frozen).max(marks[0]) <= CLOCK_MAX;
+        ((1..=until).contains(&from) && has_clocks).then_some(run)
     }
 
     /// The index of the runs' pages, as a visit to all of them has found it; and whether some could not be read.

@@ -296,13 +296,15 @@ impl MappingLog {
         let room: usize = directories().map(Vec::capacity).sum();
         let filters: u64 = sorted.runs.iter().filter_map(|run| run.filter.as_ref()).map(|filter| filter.bytes()).sum();
         let page_bytes = sorted.page.capacity() as u64;
-        let parity = sorted.runs.iter().map(|run| run.parity.len() as u64 * 4).sum::<u64>();
-        ledger.structure("mapping.log_directories", entries as u64 * 8 + parity);
+        let parity = sorted.runs.iter().map(|run| &run.parity).chain(under_way.iter().map(RunMerge::parity));
+        let parity: usize = parity.map(Vec::capacity).sum();
+        ledger.structure("mapping.log_directories", entries as u64 * 8 + parity as u64 * 4);
         ledger.structure("mapping.log_filters", filters);
         ledger.structure("mapping.log_buffer", self.buffer.bytes());
         let merges: u64 = under_way.iter().map(RunMerge::bytes).sum();
         ledger.structure("mapping.log_merge_buffers", sorted.merging.bytes() + 2 * page_bytes + merges);
-        ledger.index("index.log_directories_room", (room - entries) as u64 * 8 + sorted.runs.len() as u64 * 72);
+        ledger
+            .index("index.log_directories_room", ((room - entries) * 8 + sorted.runs.len() * size_of::<Run>()) as u64);
         let lists = self.trimmed.capacity() * size_of::<Overruled>()
             + self.dirty.capacity() * size_of::<Slot>()
             + self.asked.capacity() * 4

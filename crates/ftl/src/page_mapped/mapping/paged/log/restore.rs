@@ -85,21 +85,23 @@ impl MappingLog {
                 None => merged.push(run),
             }
         }
+        let barriers = self.rule.barriers;
         let mut overruled = Vec::new();
         let mut rule = Look { newest: None, merges: &[], overruled: |entry| overruled.push(entry) };
-        let mut is_lost = false;
-        let barriers = self.rule.barriers;
-        if barriers.keeps(Barrier::MergedReportedAgain) {
-            let (first_blocks, lost) = merging.visit(io, &merged, &mut rule, |_, _, _| {});
-            is_lost |= lost;
-            for (run, first_blocks) in merged.iter_mut().zip(first_blocks) {
-                run.set_first_blocks(first_blocks);
-            }
+        let (first_blocks, mut is_lost) = merging.visit(io, &merged, &mut rule, |_, _, _| {});
+        for (run, first_blocks) in merged.iter_mut().zip(first_blocks) {
+            run.set_first_blocks(first_blocks);
+        }
+        if !barriers.keeps(Barrier::MergedReportedAgain) {
+            overruled.clear();
         }
         all.append(&mut merged);
         all.sort_unstable_by_key(|run| Reverse(run.header.flushes.1));
+        // What lies between two of them is read on the way, and looked at as well: no page is read twice.
+        let mut rule = Look { newest: None, merges: &[], overruled: |entry| overruled.push(entry) };
+        let mut to = None;
         for keys in folded.iter().filter(|_| barriers.keeps(Barrier::FoldedReportedAgain)) {
-            is_lost |= super::look((merging, &all), io, (keys.clone(), &mut None), &mut rule, |_, _| {});
+            is_lost |= super::look((merging, &all), io, (keys.clone(), &mut to), &mut rule, |_, _| {});
         }
         self.sorted.lose(is_lost);
         super::one_a_page(&mut overruled);
