@@ -121,7 +121,7 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
             pages_per_block: 64,
             blocks: 64,
             cache: 16,
-            full: 28,
+            full: 27,
             ..logged
         },
         workload: Workload::Restarts,
