@@ -151,7 +151,7 @@ impl Run {
         io: &mut MetaIo<'_, N>,
         (kind, layout): (Kind, RunLayout),
         place: usize,
-        page: &mut Vec<u8>,
+        page: &mut [u8],
     ) -> bool {
         let group = place / GROUP;
         let Some(parity) = self.parity.get(group).copied().filter(|_| io.keeps(Barrier::LostPagesMadeAgain)) else {
