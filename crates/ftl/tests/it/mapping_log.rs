@@ -99,7 +99,7 @@ mod mutants {
     fn a_log_without_the_use_of_its_parity_loses_entries() {
         let (geometry, config) = drive("geckoftl+long-log");
         let forgetful = Config { forgets: Some(Barrier::LostPagesMadeAgain), ..config };
-        let lose = || loses_pages_of_runs(overwritten((geometry, forgetful)));
-        assert!(std::panic::catch_unwind(lose).is_err());
+        let host = std::panic::AssertUnwindSafe(overwritten((geometry, forgetful)));
+        assert!(std::panic::catch_unwind(|| loses_pages_of_runs({ host }.0)).is_err());
     }
 }

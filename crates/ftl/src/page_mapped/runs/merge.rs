@@ -7,7 +7,7 @@ use super::buffer::Buffer;
 use super::filter::Filter;
 use super::page::{FREE, RunHeader, RunLayout, RunPage, RunPageBuilder};
 use super::parity::{self, GROUP, Named};
-use super::run::{self, DirectoryEntry, LAST, LOST_PAGE, Run, RunDirectory};
+use super::run::{self, DirectoryEntry, LOST_PAGE, Run, RunDirectory};
 use super::sort::{DONE, Inputs, Rule, SortMerge};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
@@ -178,11 +178,11 @@ impl RunMerge {
         page: &mut RunPageBuilder,
         last: bool,
     ) -> Result<(), FtlError> {
-        let place = self.directory.len() as u32;
+        let place = self.directory.len();
         rule.sealed(&mut self.header, io.seq() + 1);
-        page.seal(&self.header, place, last);
+        page.seal(&self.header, place as u32, last);
         let first_block = RunPage::new(page.layout(), &page.bytes).first_block();
-        let to = io.append(kind, place | if last { LAST } else { 0 }, self.version, &page.bytes)?;
+        let to = io.append(kind, Named::Data { place, is_last: last }.key(), self.version, &page.bytes)?;
         self.directory.push(DirectoryEntry { first_block, page: to });
         if rule.has_parity() && (last || self.directory.len().is_multiple_of(GROUP)) {
             let parity = self.program_parity(io, kind, page, last);
@@ -202,7 +202,8 @@ impl RunMerge {
         is_last: bool,
     ) -> Option<Page> {
         parity::complete(io, kind, &self.directory, &mut page.bytes).then_some(())?;
-        let (group, count) = ((self.directory.len() - 1) / GROUP, (self.directory.len() - 1) % GROUP + 1);
+        let last = self.directory.len() - 1;
+        let (group, count) = (last / GROUP, last % GROUP + 1);
         io.append(kind, Named::Parity { group, count, is_last }.key(), self.version, &page.bytes).ok()
     }
 

@@ -115,8 +115,12 @@ impl GeckoGathered {
 
     /// The mapping takes the runs of its log for its own, if it has one.
     fn restore_log<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, frozen: u64, translation: &TranslationPages) {
+        if !drive.ftl.mapping.has_log() {
+            return;
+        }
         let geometry = drive.geometry();
         let folded = self.folded_since(drive, translation);
+        self.scratch += folded.capacity() * size_of::<Range<u32>>();
         let (pages, (overruled, covered)) =
             drive.read_mapping(|paged, io| paged.restore_log(io, &self.mapping_log, (frozen, &folded)));
         self.covered_runs = covered;
