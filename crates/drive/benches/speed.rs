@@ -1,4 +1,5 @@
-//! Speed and memory of the simulation: `page` and `geckoftl` under uniform random writes, at 4 GiB and at 256 GiB.
+//! Speed and memory of the simulation under uniform random writes: `page` and `geckoftl` at 4 GiB and at 256 GiB,
+//! `pl-greedy` and `phelsuma` at 4 GiB.
 //!
 //! Each run fills the drive, overwrites it once uncounted and then measures a pass (`geckoftl` on the large drive: a
 //! fifth of one). The figure is host pages per CPU second of the measured part. Machines are noisy, so several runs are
@@ -23,8 +24,14 @@ fn measure(ftl: &str, capacity_bytes: u64) -> RunResult {
     run(&config, &|_| true).expect("a run that fits")
 }
 
-const CASES: [(&str, u64); 5] =
-    [("page", 4 * GIB), ("pl-greedy", 4 * GIB), ("geckoftl", 4 * GIB), ("page", 256 * GIB), ("geckoftl", 256 * GIB)];
+const CASES: [(&str, u64); 6] = [
+    ("page", 4 * GIB),
+    ("pl-greedy", 4 * GIB),
+    ("geckoftl", 4 * GIB),
+    ("phelsuma", 4 * GIB),
+    ("page", 256 * GIB),
+    ("geckoftl", 256 * GIB),
+];
 
 fn main() {
     let runs: usize = std::env::var("PHELSUMA_BENCH_RUNS").ok().and_then(|r| r.parse().ok()).unwrap_or(5);

@@ -119,6 +119,16 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         read
     }
 
+    /// Fetches what a simulation has of these pages from the host's memory, for they are read soon. Nothing changes by it.
+    pub(crate) fn warm(&self, pages: impl Iterator<Item = Page>) {
+        let mut chunk = [Page(0); 16];
+        let mut pages = pages.peekable();
+        while pages.peek().is_some() {
+            let taken = chunk.iter_mut().zip(&mut pages).map(|(place, page)| *place = page).count();
+            self.nand.warm(&chunk[..taken]);
+        }
+    }
+
     pub(crate) fn read_spare(&mut self, page: Page) -> SpareRead {
         if let Some(mounting) = self.durability.mounting() {
             mounting.counts.spare_reads += 1;

@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | key | four bytes a page |
 //! | version | four bytes a page, against a base per block |
-//! | kind, stream | once a block |
+//! | stream | once a block |
+//! | kind | once a block; a byte a page in blocks that have several |
 //! | program order | nothing where a block's pages were programmed one after the other |
 //! | | a byte a page once some block's were not: the gap to the page before |
 //! | | four bytes a page in blocks that stayed open for long |
@@ -54,6 +55,8 @@ pub(crate) struct BlockState {
     pub(crate) flags: u8,
     /// Some pages were passed over: `left_out` says which.
     pub(crate) has_left_out: bool,
+    /// Not all pages are of the first one's kind: `kinds` says of which each is.
+    has_kinds: bool,
 }
 
 #[derive(Clone, Debug, Preserve)]
@@ -63,6 +66,8 @@ pub(crate) struct Columns {
     /// Gap in program order to the page before; empty until it is needed.
     gap: Vec<u8>,
     wide: BTreeMap<u32, Box<[u32]>>,
+    /// Kinds of the pages of blocks that have several.
+    kinds: BTreeMap<u32, Box<[u8]>>,
     /// `aux` of pages behind the first of a block; empty until it is needed.
     aux: Vec<u32>,
     /// A bit for each page that was passed over; empty until it is needed.
@@ -96,12 +101,14 @@ impl Columns {
             stream: 0,
             flags: 0,
             has_left_out: false,
+            has_kinds: false,
         };
         Self {
             key: vec![0; geometry.page_numbers()],
             version: vec![0; geometry.page_numbers()],
             gap: Vec::new(),
             wide: BTreeMap::new(),
+            kinds: BTreeMap::new(),
             aux: Vec::new(),
             left_out: Vec::new(),
             summed: [const { Cell::new(NOTHING_SUMMED) }; SUMS],
@@ -113,7 +120,8 @@ impl Columns {
     #[inline]
     pub(crate) fn touch(&self, geometry: &Geometry, page: Page) -> u32 {
         let state = &self.blocks[geometry.block_of(page).index()];
-        u32::from(state.kind) ^ self.key[page.index()] ^ self.version[page.index()]
+        let gap = self.gap.get(page.index()).copied().unwrap_or(0);
+        u32::from(state.kind ^ gap) ^ self.key[page.index()] ^ self.version[page.index()]
     }
 
     /// The spare area of a page that is programmed and not odd; `data_crc` is the caller's.
@@ -128,7 +136,7 @@ impl Columns {
             self.seq_with_gaps(page, block, index)
         };
         Spare {
-            kind: kind_of(state.kind),
+            kind: kind_of(if state.has_kinds { self.kind_beside_others(block, index) } else { state.kind }),
             stream: state.stream,
             key: self.key[page.index()],
             version: (u64::from(state.version_base) << 16) + u64::from(self.version[page.index()]),
@@ -143,18 +151,22 @@ impl Columns {
     }
 
     #[inline(never)]
+    fn kind_beside_others(&self, block: Block, index: u32) -> u8 {
+        self.kinds.get(&block.0).map_or(0, |kinds| kinds[index as usize])
+    }
+
+    #[inline(never)]
     fn seq_with_gaps(&self, page: Page, block: Block, index: u32) -> u64 {
         let state = &self.blocks[block.index()];
         if state.flags & WIDE != 0 {
             return state.seq_base + self.wide.get(&block.0).map_or(0, |w| u64::from(w[index as usize]));
         }
         let (before, sum) = self.summed[block.index() % SUMS].get();
-        let offset = if index > 0 && before == page.0 - 1 {
-            sum + u32::from(self.gap[page.index()])
-        } else {
-            let first = page.index() - index as usize;
-            self.gap[first..=page.index()].iter().map(|g| u32::from(*g)).sum::<u32>()
-        };
+        let (first, page_index) = (page.index() - index as usize, page.index());
+        // A sum of the block's own, of pages up to this one, is gone on from.
+        let (sum, from) =
+            if (first..=page_index).contains(&(before as usize)) { (sum, before as usize + 1) } else { (0, first) };
+        let offset = sum + self.gap[from..=page_index].iter().map(|g| u32::from(*g)).sum::<u32>();
         self.summed[block.index() % SUMS].set((page.0, offset));
         state.seq_base + u64::from(offset)
     }
@@ -177,7 +189,7 @@ impl Columns {
             state.stream = spare.stream;
             state.aux = if index == 0 { spare.aux } else { 0 };
         } else {
-            if state.kind != spare.kind as u8 || state.stream != spare.stream {
+            if state.stream != spare.stream {
                 return false;
             }
             let Some(offset) = spare.seq.checked_sub(state.seq_base).and_then(|o| u32::try_from(o).ok()) else {
@@ -193,6 +205,10 @@ impl Columns {
         }
         let base = u64::from(self.blocks[block.index()].version_base) << 16;
         let Some(delta) = spare.version.checked_sub(base).and_then(|d| u32::try_from(d).ok()) else { return false };
+        let state = &self.blocks[block.index()];
+        if state.kind != spare.kind as u8 || state.has_kinds {
+            self.store_kind(geometry, block, index, spare.kind);
+        }
         self.key[page.index()] = spare.key;
         self.version[page.index()] = delta;
         if index > 0 && (spare.aux != 0 || self.blocks[block.index()].flags & AUX != 0) {
@@ -222,6 +238,14 @@ impl Columns {
     #[inline]
     pub(crate) fn is_left_out(&self, block: Block, page: Page) -> bool {
         self.blocks[block.index()].has_left_out && self.left_out[page.index() / 64] >> (page.index() % 64) & 1 == 1
+    }
+
+    #[inline(never)]
+    fn store_kind(&mut self, geometry: &Geometry, block: Block, index: u32, kind: Kind) {
+        let state = &mut self.blocks[block.index()];
+        state.has_kinds = true;
+        let all = || vec![state.kind; geometry.pages_per_block() as usize].into_boxed_slice();
+        self.kinds.entry(block.0).or_insert_with(all)[index as usize] = kind as u8;
     }
 
     #[inline(never)]
@@ -281,9 +305,12 @@ impl Columns {
         if state.flags & WIDE != 0 {
             self.wide.remove(&block.0);
         }
+        if state.has_kinds {
+            self.kinds.remove(&block.0);
+        }
         let state = &mut self.blocks[block.index()];
         state.flags &= BAD | FAILS_PROGRAM | FAILS_ERASE;
-        state.has_left_out = false;
+        (state.has_left_out, state.has_kinds) = (false, false);
         state.next = 0;
         state.erases += 1;
     }
@@ -291,12 +318,14 @@ impl Columns {
     /// Host memory, in bytes.
     pub(crate) fn heap_bytes(&self) -> u64 {
         let wide: usize = self.wide.values().map(|w| w.len() * 4 + 64).sum();
+        let kinds: usize = self.kinds.values().map(|kinds| kinds.len() + 64).sum();
         (self.key.capacity() * 4
             + self.version.capacity() * 4
             + self.gap.capacity()
             + self.aux.capacity() * 4
             + self.left_out.capacity() * 8
             + wide
+            + kinds
             + self.blocks.capacity() * size_of::<BlockState>()) as u64
     }
 }

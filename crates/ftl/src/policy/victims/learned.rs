@@ -46,7 +46,7 @@ const PRIOR: f64 = 16.0;
 /// What the sums must say before they count, as the square of a number of pages.
 const LITTLE: f64 = 10_000.0;
 /// Blocks that a choice scores, at the most.
-const SCORED: u32 = 4096;
+const SCORED: u32 = 1024;
 /// Of these, so many stand beside each other: what RAM has of them is in a cache line.
 const RUN: u32 = 16;
 /// The least slope.
@@ -132,12 +132,12 @@ fn log2(number: f64) -> f64 {
     log
 }
 
-/// About the binary logarithm of an age: exact for powers of two, and a straight line between them.
+/// About the binary logarithm of an age: exact for powers of two, and a straight line between them. That is what a
+/// number's exponent and fraction are, read as one number.
 #[inline]
 fn log2_of_age(age: u32) -> f64 {
-    let age = age.max(1);
-    let octave = age.ilog2();
-    f64::from(octave) + f64::from(age) / f64::from(1_u32 << octave) - 1.0
+    const FRACTION: f64 = 1.0 / (1_u64 << 52) as f64;
+    f64::from(age.max(1)).to_bits() as f64 * FRACTION - 1023.0
 }
 
 /// The best block so far.
@@ -171,8 +171,13 @@ impl Learned {
         if ages.dormant >= ages.sealed {
             return None;
         }
-        let live = (live as usize).min(self.losses.len() - 1);
-        let rate = self.losses[live] / f64::from(ages.sealed);
+        let losses = self.losses[(live as usize).min(self.losses.len() - 1)];
+        let sealed = f64::from(ages.sealed);
+        // Most are below the first class: for these nothing is divided.
+        if losses * f64::from(ages.dormant) < sealed {
+            return None;
+        }
+        let rate = losses / sealed;
         let class = ((rate * f64::from(ages.dormant)) as u64).checked_ilog2()? as usize;
         (class < CLASSES).then_some((class, rate))
     }
@@ -252,8 +257,10 @@ impl Learned {
             if let Some((class, rate)) = self.class(live, ages).filter(|_| !view.is_metadata(block)) {
                 self.expected[class] += rate * passed;
             }
-            let sealed = log2_of_age(ages.sealed);
-            let age = sealed + self.share * (log2_of_age(ages.dormant) - sealed);
+            let mut age = log2_of_age(ages.sealed);
+            if self.share > 0.0 {
+                age += self.share * (log2_of_age(ages.dormant) - age);
+            }
             let cost = self.costs[(live as usize).min(self.costs.len() - 1)] - age;
             if best.is_none_or(|best| cost < best.cost || cost == best.cost && live < best.live) {
                 *best = Some(Best { cost, live, block });

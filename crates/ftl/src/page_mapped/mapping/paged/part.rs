@@ -66,6 +66,10 @@ impl Mapping for PagedMapping {
     /// Fetches the translation pages from the host's memory that are likely to be read when the entries of these pages
     /// are entered, and others leave for them. Nothing changes by it.
     fn warm<N: Nand>(&self, nand: &N, entered: impl Iterator<Item = LogicalPage> + Clone, by_host: bool) -> bool {
+        if self.log.is_some() {
+            // Entries leave for the log, and of a translation page one entry is read.
+            return true;
+        }
         let mut pages = [Page(0); WARM];
         let known = entered.filter(|key| key.0 < self.logical_pages).map(|key| key.0);
         let missed = known.clone().filter(|key| self.cache.find(*key).is_none());

@@ -257,6 +257,7 @@ impl MappingLog {
     /// Adds the pages that entries which gave way named, as far as they are those pages still.
     fn report<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, before: &mut Vec<Page>) {
         one_a_page(&mut self.rule.overruled);
+        io.warm(self.rule.overruled.iter().map(|overruled| overruled.page));
         for overruled in self.rule.overruled.drain(..) {
             if is_unreported(io, &overruled) {
                 before.push(overruled.page);
