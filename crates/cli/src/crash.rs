@@ -1,7 +1,7 @@
 //! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
 
 use crate::errors::{Failure, Outcome};
-use crate::lab_args::{LabArgs, fits};
+use crate::lab_args::{BLOCKS, BLOCKS_MAX, LabArgs, fits};
 use crate::progress::Bars;
 use crate::table::number;
 use crate::{output, remarks, replay, table};
@@ -71,11 +71,6 @@ pub(crate) struct Args {
     #[arg(long, default_value = "0.60", value_parser = ratio)]
     ratio: f64,
 }
-
-/// Blocks of the flash, where they are enough.
-const BLOCKS: u64 = 64;
-/// Where more than these would be needed, something else is wrong.
-const BLOCKS_MAX: u64 = 1024;
 
 /// What all workloads told of one FTL.
 struct Found {

@@ -94,6 +94,11 @@ impl LabArgs {
     }
 }
 
+/// Blocks of the flash, where they are enough.
+pub(crate) const BLOCKS: u64 = 64;
+/// Where more than these would be needed, something else is wrong.
+pub(crate) const BLOCKS_MAX: u64 = 1024;
+
 /// Whether the drive has room for what the FTL needs for itself; other reasons not to come up are told by the
 /// experiment.
 pub(crate) fn fits(geometry: &Geometry, ftl: &Config) -> bool {

@@ -2,7 +2,7 @@
 //! likes.
 
 use crate::errors::{Failure, Outcome};
-use crate::lab_args::{LabArgs, room};
+use crate::lab_args::{BLOCKS, BLOCKS_MAX, LabArgs, room};
 use crate::progress::Bars;
 use crate::table::number;
 use crate::{output, remarks, table};
@@ -50,9 +50,9 @@ pub(crate) struct Args {
     /// Repeat only life N: a drive is filled, then lives through 1,000 write requests in cycles
     #[arg(long, value_name = "N")]
     life: Option<u64>,
-    /// Blocks of the flash
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    blocks: u64,
+    /// Blocks of the flash [default: 64, or as many more as an FTL needs]
+    #[arg(long, value_name = "N")]
+    blocks: Option<u64>,
     /// Pages of a block
     #[arg(long, value_name = "N", default_value_t = 4)]
     pages_per_block: u32,
@@ -215,8 +215,24 @@ fn relive(args: &Args, configs: &[SoakConfig], life: u64) -> Outcome {
 }
 
 impl Args {
+    /// The experiments, and what is set for some of their FTLs alone.
     fn configs(&self) -> Outcome<(Vec<SoakConfig>, Vec<String>)> {
-        let geometry = self.lab.geometry(self.blocks, self.pages_per_block)?;
+        let mut blocks = self.blocks.unwrap_or(BLOCKS);
+        loop {
+            let made = self.configs_with(blocks);
+            let is_too_small = match &made {
+                Ok((configs, _)) => configs.iter().any(|config| room(&config.geometry, &config.ftl).is_err()),
+                Err(_) => true,
+            };
+            if self.blocks.is_some() || !is_too_small || blocks >= BLOCKS_MAX {
+                return made;
+            }
+            blocks *= 2;
+        }
+    }
+
+    fn configs_with(&self, blocks: u64) -> Outcome<(Vec<SoakConfig>, Vec<String>)> {
+        let geometry = self.lab.geometry(blocks, self.pages_per_block)?;
         let timing = self.lab.timing.times;
         let made = self.lab.each(|name| {
             let logical_pages = |ratio: f64| (geometry.pages() as f64 * ratio) as u32;
@@ -244,7 +260,7 @@ impl Args {
         };
         let mut text = format!(
             "{} blocks of {} pages of {page}, seed {}; {}, {}\n",
-            self.blocks,
+            configs.first().map_or(BLOCKS, |config| config.geometry.blocks().into()),
             self.pages_per_block,
             self.lab.seed,
             every("decay", self.decay),

@@ -4,7 +4,7 @@ use super::durability::{Integrity, counters_and_seal, held_blocks, young_blocks}
 use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
 use super::parts::PageConfig;
-use super::runs::Tuning;
+use super::runs::{RunLayout, Tuning};
 use super::sorting::context;
 use super::streams::Streams;
 use super::validity::{FlashBitmap, PageValidityLog, saved_bytes};
@@ -238,7 +238,9 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
         ));
     }
     if config.composition.why_no_mapping_log().is_some() {
-        return Err(FtlError::Unsupported("a mapping log needs mapping.on-miss=lazy and power=gecko-rec"));
+        return Err(FtlError::Unsupported(
+            "a mapping log needs mapping.on-miss=lazy, power=gecko-rec and no dirty limit",
+        ));
     }
     let needs = needs(geometry, config)?;
     let block = u64::from(geometry.pages_per_block());
@@ -302,6 +304,7 @@ fn room(geometry: &Geometry, config: &PageConfig, shape: &Shape, bad: u32) -> Re
         MappingPart::MuTree { .. } => {
             usable.min(MuMapping::logical_pages_max(geometry, layout_of_tree(geometry, config)?))
         }
+        MappingPart::Paged { log: 1.., .. } => usable.min(RunLayout::KEYS_MAX.into()),
         _ => usable,
     })
 }

@@ -1,4 +1,4 @@
-//! Spare areas of a whole drive as columns: nine or ten bytes a page instead of thirty-two.
+//! Spare areas of a whole drive as columns: nine to fourteen bytes a page instead of thirty-two.
 //!
 //! | field | stored |
 //! | --- | --- |
@@ -9,7 +9,7 @@
 //! | program order | nothing where a block's pages were programmed one after the other |
 //! | | a byte a page once some block's were not: the gap to the page before |
 //! | | four bytes a page in blocks that stayed open for long |
-//! | the FTL's own word | once a block where only its first page has one; otherwise four bytes a page in such blocks |
+//! | the FTL's own word | once a block where only its first page has one; otherwise four bytes a page of the drive |
 //! | passed over by an ascending program | a bit a page |
 //!
 //! A page that does not fit these columns is *odd* and held whole, elsewhere; so are all that follow it in its block.
@@ -72,8 +72,8 @@ pub(crate) struct Columns {
     aux: Vec<u32>,
     /// A bit for each page that was passed over; empty until it is needed.
     left_out: Vec<u64>,
-    /// Of a few blocks, the page whose gaps were summed up last, and their sum: who reads a block from front to back
-    /// pays for each gap once, though he looks elsewhere in between.
+    /// Of a few blocks, the page whose gaps were summed up last, and their sum: reads from front to back add each gap
+    /// once.
     summed: [Cell<(u32, u32)>; SUMS],
     pub(crate) blocks: Vec<BlockState>,
 }
@@ -308,7 +308,6 @@ impl Columns {
         if state.has_kinds {
             self.kinds.remove(&block.0);
         }
-        let state = &mut self.blocks[block.index()];
         state.flags &= BAD | FAILS_PROGRAM | FAILS_ERASE;
         (state.has_left_out, state.has_kinds) = (false, false);
         state.next = 0;

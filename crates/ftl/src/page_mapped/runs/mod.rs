@@ -26,7 +26,7 @@ mod tuning;
 pub(crate) use buffer::Buffer;
 pub(crate) use filter::Filter;
 pub(crate) use merge::{MergeBuffers, RunMerge};
-pub(crate) use page::{ERASED, FREE, RunHeader, RunPage};
+pub(crate) use page::{ERASED, FREE, RunHeader, RunLayout, RunPage};
 pub(crate) use parity::with_parity;
 pub(crate) use run::{LOST_PAGE, Run, level_of};
 #[cfg(test)]

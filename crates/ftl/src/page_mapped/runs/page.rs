@@ -66,6 +66,9 @@ pub(crate) struct RunHeader {
 }
 
 impl RunLayout {
+    /// The highest key that an entry can have.
+    pub(crate) const KEYS_MAX: u32 = KEY_MASK;
+
     /// The layout for blocks whose bitmap is cut into `parts`; none where a page does not hold the
     /// entries of two blocks: all entries of a block stand on one page, so that a query reads one page a run.
     pub(crate) fn new(geometry: &Geometry, parts: u32) -> Option<Self> {

@@ -25,24 +25,21 @@ fn complete_runs(mut scan: ValidityScan) -> Vec<FoundPages> {
     scan.pages.chunk_by(|a, b| a.version == b.version).filter_map(found).collect()
 }
 
-/// A run without a header yet, and without an index.
-fn run_of((pages, parity): FoundPages) -> Run {
+/// A run without a header yet, and without an index. Of pages that were found nowhere, runs that have no parity miss none.
+fn run_of((pages, mut parity): FoundPages, has_parity: bool) -> Run {
+    if !has_parity {
+        parity.clear();
+    }
     let directory = pages.into_iter().map(|page| DirectoryEntry { first_block: 0, page }).collect();
     Run { header: RunHeader::default(), directory, parity, filter: None }
 }
 
 impl SortedRuns {
-    /// Takes the runs that are on flash for its own, the newest header if there is one. Of merges those count alone
-    /// whose last page has these marks.
-    pub(crate) fn restore<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        scan: &ValidityScan,
-        is_committed: impl Fn([u64; 2]) -> bool,
-    ) -> Option<RunHeader> {
+    /// Takes the runs that are on flash for its own, the newest header if there is one.
+    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: &ValidityScan) -> Option<RunHeader> {
         debug_assert!(self.runs.is_empty(), "runs are found again while there are some");
         let gone_bad = scan.gone_bad;
-        let (runs, covered) = self.choose(io, scan.clone(), is_committed);
+        let (runs, covered) = self.choose(io, scan.clone(), |_| true);
         let seq_of = |page: &Page| scan.pages.iter().find(|found| found.page == *page).map(|found| found.seq);
         let newest = runs.first().and_then(|run| run.pages().find_map(|page| seq_of(&page)));
         // There may have been a newer one: then the reports to it are gone.
@@ -64,14 +61,16 @@ impl SortedRuns {
         newest
     }
 
-    /// The runs that together cover every flush, newest first; and whether they do.
+    /// The runs that together cover every flush, newest first; and whether they do. Of merges of the mapping log those
+    /// count alone whose last page has such marks.
     pub(crate) fn choose<N: Nand>(
         &self,
         io: &mut MetaIo<'_, N>,
         scan: ValidityScan,
         is_committed: impl Fn([u64; 2]) -> bool,
     ) -> (Vec<Run>, bool) {
-        let mut complete = complete_runs(scan).into_iter().map(run_of);
+        let has_parity = self.kind == Kind::MappingLog;
+        let mut complete = complete_runs(scan).into_iter().map(|found| run_of(found, has_parity));
         let mut runs: Vec<Run> = Vec::new();
         if !self.barriers.keeps(Barrier::RunsCoverOnce) {
             for run in complete {

@@ -366,7 +366,7 @@ impl Mapping for PagedMapping {
 
     /// Whether a translation page could not be read: stale pages that it named may be taken for live.
     fn is_damaged(&self) -> bool {
-        self.damaged || self.table.is_damaged()
+        self.damaged || self.table.is_damaged() || self.log.as_ref().is_some_and(|log| log.is_damaged())
     }
 
     /// Copies translation pages out of a victim. One that cannot even be copied is replaced by one that says so: when
@@ -389,7 +389,7 @@ impl Mapping for PagedMapping {
                 }
                 // Pages that still count as live are the newest of leaves that were lost with their node.
                 io.drop_rest(victim);
-                Ok(written)
+                Ok(of_log + written)
             }
         }
     }

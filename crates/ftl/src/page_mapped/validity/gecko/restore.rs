@@ -13,7 +13,7 @@ impl LogarithmicGecko {
     /// had frozen, and from where on to scan. Where there was none that is the beginning of time.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
         debug_assert!(self.buffer.len() == 0, "runs are found again while entries are in the buffer");
-        let newest = self.sorted.restore(io, scan, |_| true);
+        let newest = self.sorted.restore(io, scan);
         newest.map_or((0, ScanFrom::default()), |header| (header.frozen, scan_from(header.marks)))
     }
 

@@ -131,9 +131,19 @@ fn figure_5_a_query_for_key_40_ends_at_an_erase_flag() {
     assert_eq!(gecko.gecko.tally.query_reads - reads, 2, "the run of level 2 is not read");
 }
 
+/// Flushes, first and last, and the pages of the run that covers them.
+type Covered = Vec<((u64, u64), Vec<Page>)>;
+
 impl Alone {
     /// What a recovery now would find: the pages of each run, newest first, and the flushes that it covers.
-    fn found(&mut self) -> Vec<((u64, u64), Vec<Page>)> {
+    fn found(&mut self) -> Covered {
+        let (is_damaged, covered) = self.found_with(None);
+        assert!(!is_damaged, "flushes are missing");
+        covered
+    }
+
+    /// The same where a page has gone bad that was programmed before this, and whether flushes may be missing.
+    fn found_with(&mut self, gone_bad: Option<u64>) -> (bool, Covered) {
         let (geometry, tuning) = (self.geometry(), self.gecko.sorted.tuning);
         self.with(|_, io| {
             let mut scan = ValidityScan::default();
@@ -148,9 +158,9 @@ impl Alone {
                 }
             }
             let mut recovered = LogarithmicGecko::new(&geometry, tuning, Barriers::default());
+            scan.gone_bad = gone_bad;
             recovered.restore(io, &scan);
-            assert!(!recovered.sorted.damaged, "flushes are missing");
-            recovered.covered()
+            (recovered.sorted.damaged, recovered.covered())
         })
     }
 }
@@ -160,10 +170,18 @@ impl LogarithmicGecko {
         &self.sorted
     }
 
-    fn covered(&self) -> Vec<((u64, u64), Vec<Page>)> {
+    fn covered(&self) -> Covered {
         let pages = |run: &Run| run.directory.iter().map(|entry| entry.page).collect();
         self.sorted.runs.iter().map(|run| (run.header.flushes, pages(run))).collect()
     }
+}
+
+#[test]
+fn a_page_that_has_gone_bad_behind_the_newest_run_may_have_been_a_run() {
+    let mut gecko = three_a_page();
+    (0..30).for_each(|block| gecko.stale(block, 1));
+    assert!(!gecko.found_with(Some(1)).0, "a page from before the runs is none of them");
+    assert!(gecko.found_with(Some(u64::MAX)).0);
 }
 
 /// Whenever runs change a recovery would find these, whatever the order in which merges began and ended.

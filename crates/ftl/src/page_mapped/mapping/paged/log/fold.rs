@@ -111,6 +111,7 @@ impl PagedMapping {
         part: u32,
     ) -> Result<(), FtlError> {
         let version = log.frozen + 1;
+        self.damaged |= log.is_damaged();
         let marks = self.marks(io, version);
         self.table.write(io, marks, part, version, &self.page)?;
         io.synchronized(version);

@@ -34,7 +34,7 @@ impl MappingLog {
     ) -> (Vec<Overruled>, Vec<Page>) {
         let (before, are_whole) = self.sorted.choose(io, scan.clone(), is_covered(covered));
         self.sorted.lose(!are_whole);
-        let newest = self.sorted.restore(io, scan, |_| true);
+        let newest = self.sorted.restore(io, scan);
         self.frozen = newest.map_or(0, |header| header.frozen);
         // Folds since the last spill are done again, but for those by which a merge has left out entries.
         let stays = u64::from(self.rule.barriers.keeps(Barrier::LeftOutStaysFolded));

@@ -18,7 +18,10 @@ impl PagedMapping {
     ) -> Result<(), FtlError> {
         let dirty = self.cache.dirty_count();
         let Some(log) = &mut self.log else { return Ok(()) };
-        if let Some(mark) = log.mark.take() {
+        // Once what the spill reported is in Gecko's buffer.
+        if before.is_empty()
+            && let Some(mark) = log.mark.take()
+        {
             io.mark(mark);
         }
         if dirty < log.due_at {
@@ -27,13 +30,7 @@ impl PagedMapping {
         if dirty >= log.spill_at {
             return self.spill(io, before);
         }
-        // What it leaves out as folded is in translation pages that are on flash.
-        io.barrier(Barrier::FoldsBeforeMerges);
-        let version = io.seq() + 1;
-        let done = log.sorted.go_on(io, &mut log.rule);
-        log.note_merge(io, version);
-        log.note_failure(io, &done);
-        log.report(io, before);
+        let done = log.go_on(io, before);
         log.due_at = log.due_after(dirty);
         done
     }
@@ -66,9 +63,15 @@ impl PagedMapping {
         }
         self.spill(io, before)?;
         let Some(mut log) = self.log.take() else { return Ok(None) };
+        if log.waiting == 0 {
+            self.log = Some(log);
+            return Ok(None);
+        }
+        // A merge goes on meanwhile: the folds that it may see are counted in 16 bits.
+        let merged = log.go_on(io, before);
         // Gecko may have been flushed since the last spill: the fold is to look younger. Nothing waits in the cache.
         log.frozen = io.seq();
-        let folded = self.fold_next(io, &mut log, &mut None);
+        let folded = merged.and_then(|()| self.fold_next(io, &mut log, &mut None));
         log.report(io, before);
         self.log = Some(log);
         folded.map(|()| Some(from + 1))
@@ -132,6 +135,18 @@ impl PagedMapping {
 }
 
 impl MappingLog {
+    /// Does a slice of a merge that is under way.
+    fn go_on<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, before: &mut Vec<Page>) -> Result<(), FtlError> {
+        // What it leaves out as folded is in translation pages that are on flash.
+        io.barrier(Barrier::FoldsBeforeMerges);
+        let version = io.seq() + 1;
+        let done = self.sorted.go_on(io, &mut self.rule);
+        self.note_merge(io, version);
+        self.note_failure(io, &done);
+        self.report(io, before);
+        done
+    }
+
     /// Entries may have given way in a merge: what these named is reported after `version`.
     fn note_merge<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, version: u64) {
         let (gone, back) = (core::mem::take(&mut self.rule.gone), core::mem::take(&mut self.rule.back));
