@@ -1,6 +1,7 @@
 //! Which drives are written so that mounts are short, with a block log; and what a mount finds besides tables.
 
 use crate::config::{PageParts, PowerPart, Switch, WearPart};
+use alloc::format;
 use alloc::string::String;
 
 impl PowerPart {
@@ -16,11 +17,17 @@ impl PageParts {
 
     /// Why there can be no block log that was asked for: its name, its value, and what would be right.
     pub(crate) fn why_no_block_log(&self) -> Option<(&'static str, String, String)> {
-        let right = "a mount needs the first spare area of every block with wear=levelling, and with a policy that goes by \
-                     first writes or streams of blocks; with those off is right";
-        let can_wait = self.victim.wants().or(self.placement.wants()).can_wait();
-        let is_wrong = self.has_block_log() && !(self.wear == WearPart::Nothing && can_wait);
-        is_wrong.then(|| ("power.block-log", "on".into(), right.into()))
+        let needing = if self.wear != WearPart::Nothing {
+            "wear=levelling".into()
+        } else if !self.victim.wants().can_wait() {
+            format!("victim={}", self.victim.part().spec.name)
+        } else if !self.placement.wants().can_wait() {
+            format!("placement={}", self.placement.part().spec.name)
+        } else {
+            return None;
+        };
+        let right = format!("{needing} has a mount read the first spare area of every block; beside it off is right");
+        self.has_block_log().then(|| ("power.block-log", "on".into(), right))
     }
 
     /// The same of either log.
@@ -46,6 +53,7 @@ impl PageParts {
 mod tests {
     use crate::config::OnFlash;
     use crate::presets::with;
+    use alloc::format;
     use alloc::string::ToString;
     use phelsuma_nand::Geometry;
 
@@ -61,7 +69,10 @@ mod tests {
         for settings in needing {
             assert!(with("geckoftl", settings).is_ok());
             let error = with("geckoftl", &[settings, &[on]].concat()).unwrap_err().to_string();
-            assert!(error.ends_with("with those off is right"), "{error}");
+            let (name, value) = settings[0];
+            let expected =
+                format!("{name}={value} has a mount read the first spare area of every block; beside it off is right");
+            assert!(error.ends_with(&expected), "{error}");
         }
         assert!(with("geckoftl", &[("victim", "cost-benefit-learned"), ("placement", "lifetimes"), on]).is_ok());
         assert!(with("dftl", &[on]).unwrap_err().to_string().ends_with("only power=gecko-rec has it"));
