@@ -74,7 +74,7 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Counts a collection. What could gain nothing, or did not come to its end, is none.
+    /// Counts a collection that completed.
     pub(super) fn count_collection(&mut self, why: Why) {
         self.tally.collections += 1;
         self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);

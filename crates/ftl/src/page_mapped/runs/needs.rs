@@ -1,9 +1,11 @@
 //! How much flash runs can take, and how much they can write in a row, for any size ratio.
 //!
-//! Three things bound it. A run is in level i where it has from Tⁱ to Tⁱ⁺¹ − 1 pages, and each level has at most one:
-//! two that meet are merged, and stay beside their output while that is under way. No run is longer than one with an entry for every part of every block. And a merge that
-//! reaches level i needs Tⁱ pages above it. So it happens once in Tⁱ flushes, and once more for what had gathered
-//! before.
+//! Three things bound it:
+//! - A run is in level i where it has from Tⁱ to Tⁱ⁺¹ − 1 pages, and each level has at most one. Two that meet are merged,
+//!   and stay beside their output while that is under way.
+//! - No run is longer than one with an entry for every part of every block.
+//! - A merge that reaches level i needs Tⁱ pages above it. So it happens once in Tⁱ flushes, and once more for what had
+//!   gathered before.
 
 use super::Tuning;
 use super::slices::MERGED_AT_ONCE;

@@ -209,7 +209,7 @@ impl<'a> RunPage<'a> {
     }
 }
 
-/// A Gecko page being filled.
+/// A page of a run being filled.
 #[derive(Clone, Preserve)]
 pub(crate) struct RunPageBuilder {
     layout: RunLayout,
