@@ -47,9 +47,11 @@ fn a_stream_that_rests_does_not_hold_a_recovery_back() {
         host.check();
         let blocks = u64::from(host.plug.geometry().blocks());
         let (read, last) = read_by_recovery(&mut host);
-        // The first page of each block, and between two and two and a half for each in all other steps.
+        // The first page of each block, and some two for each in all other steps. On four dies the drive has more blocks
+        // than a choice of a victim scores: 3.28 for each block were read. Where all are scored it is less than 3.125.
+        let most = 3 * blocks + if dies == 1 { blocks / 8 } else { blocks * 3 / 8 };
         assert!(
-            preset.ends_with("log") || read < 3 * blocks + blocks / 2,
+            preset.ends_with("log") || read < most,
             "{preset} on {dies} dies: {read} spare areas of {blocks} blocks are read"
         );
         // Whatever a log has of pages: where the pages written last are looked for, less than one for each block.
