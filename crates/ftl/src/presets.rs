@@ -61,7 +61,7 @@ const PHELSUMA: PageParts = PageParts {
         cache_entries: 0,
         on_miss: OnMiss::Lazy,
         evict: Evict::Lru,
-        log: 20,
+        log: 30,
         dirty: DirtyLimit::DEFAULT,
         directory: DirectoryPart::Flat,
     },

@@ -64,7 +64,8 @@ impl Wants {
         Self { times: true, closed: true, ..self }
     }
 
-    /// How long ago each was closed, and lost the last page. With a block log that may be found later than at a mount.
+    /// How long ago each was closed, and lost the last page, to a two-thousandth of the time in which the drive is
+    /// written. With a block log that may be found later than at a mount.
     pub const fn ages(self) -> Self {
         Self { closed: true, ..self }
     }
@@ -113,7 +114,11 @@ impl Notes {
     pub(super) fn new(blocks: u32, pages_per_block: u32, wants: Wants) -> Self {
         Self {
             any: wants != Wants::NOTHING,
-            times: (wants.times || wants.closed).then(|| BlockTimes::new(blocks, wants.times, wants.closed)),
+            times: match (wants.times, wants.closed) {
+                (false, false) => None,
+                (false, true) => Some(BlockTimes::coarse(blocks, pages_per_block)),
+                (true, closed) => Some(BlockTimes::new(blocks, closed)),
+            },
             lists: wants.lists.then(|| MultiLri::new(blocks, pages_per_block)),
             erases: wants.erases.then(|| vec![0; blocks as usize]),
             ..Self::default()

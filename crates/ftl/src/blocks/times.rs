@@ -1,4 +1,4 @@
-//! Moments in logical time, at four bytes each.
+//! Moments in logical time, at four bytes each, or at two.
 //!
 //! Logical time is what Dual Greedy (section III-B) calls the total number of host write requests arrived. Here it is
 //! the number of pages that the host has written. (A request of several pages is several writes to flash, one after
@@ -8,6 +8,9 @@
 //! those below 2^32 stay right. An older moment would look young again. A hand prevents that: it goes round the
 //! moments, and moves up those further back than 2^31 to that. On the largest possible drive it passes each moment at
 //! least once in 2^31 page writes. So an age below 2^31 is shown exactly, and an older one as at least 2^31.
+//!
+//! **A policy that weighs ages against each other needs no exact ones.** Its moments have two bytes, which count in
+//! units of some [`UNITS_A_DRIVE`]th of the drive. An age is right to half a unit then, up to 2^15 units.
 
 use crate::RamLedger;
 use alloc::vec;
@@ -15,49 +18,102 @@ use alloc::vec::Vec;
 use phelsuma_nand::Block;
 use phelsuma_nand::state::Preserve;
 
-/// The largest age that a moment is kept at: half of what four bytes hold.
+/// The largest age that a moment of four bytes is kept at: half of what they hold.
 const AGE_KEPT: u32 = 1 << 31;
+/// The same of one of two bytes, in units.
+const UNITS_KEPT: u16 = 1 << 15;
+/// Units in which as many pages are written as the drive has, at least. Two bytes hold some sixteen times that.
+const UNITS_A_DRIVE: u64 = 1 << 11;
 
 /// Moments, by number.
 #[derive(Clone, Debug, Preserve)]
-pub(crate) struct Moments(Vec<u32>);
+pub(crate) enum Moments {
+    /// Page writes.
+    Exact(Vec<u32>),
+    /// Units of two to the power of `shift` page writes.
+    Coarse { shift: u32, moments: Vec<u16> },
+}
 
 impl Moments {
     /// All of them at the beginning of time.
     pub(crate) fn new(len: usize) -> Self {
-        Self(vec![0; len])
+        Self::Exact(vec![0; len])
+    }
+
+    /// The same in units, for a drive of so many pages.
+    fn coarse(len: usize, pages: u64) -> Self {
+        Self::Coarse { shift: (pages / UNITS_A_DRIVE).max(1).ilog2(), moments: vec![0; len] }
     }
 
     /// All of them at the largest age.
     pub(crate) fn forget(&mut self, now: u64) {
-        self.0.fill((now as u32).wrapping_sub(AGE_KEPT));
+        match self {
+            Self::Exact(moments) => moments.fill((now as u32).wrapping_sub(AGE_KEPT)),
+            Self::Coarse { shift, moments } => moments.fill(((now >> *shift) as u16).wrapping_sub(UNITS_KEPT)),
+        }
     }
 
     #[inline]
     pub(crate) fn set(&mut self, index: usize, now: u64) {
-        self.0[index] = now as u32;
+        match self {
+            Self::Exact(moments) => moments[index] = now as u32,
+            Self::Coarse { shift, moments } => moments[index] = (now >> *shift) as u16,
+        }
     }
 
     /// How long ago that was; 0 of one that there is not.
     #[inline]
     pub(crate) fn age(&self, index: usize, now: u64) -> u32 {
-        self.0.get(index).map_or(0, |moment| (now as u32).wrapping_sub(*moment))
+        match self {
+            Self::Exact(moments) => moments.get(index).map_or(0, |moment| (now as u32).wrapping_sub(*moment)),
+            Self::Coarse { shift, moments } => {
+                let Some(moment) = moments.get(index) else { return 0 };
+                let units = ((now >> shift) as u16).wrapping_sub(*moment);
+                let age = (u64::from(units) << shift) + (1 << shift) / 2;
+                age.min(AGE_KEPT.into()) as u32
+            }
+        }
     }
 
     /// The hand has come to `index`.
     #[inline]
     pub(crate) fn visit(&mut self, index: usize, now: u64) {
-        if self.age(index, now) > AGE_KEPT {
-            self.0[index] = (now as u32).wrapping_sub(AGE_KEPT);
+        match self {
+            Self::Exact(moments) => {
+                let oldest = (now as u32).wrapping_sub(AGE_KEPT);
+                if (now as u32).wrapping_sub(moments[index]) > AGE_KEPT {
+                    moments[index] = oldest;
+                }
+            }
+            Self::Coarse { shift, moments } => {
+                let units = (now >> *shift) as u16;
+                if units.wrapping_sub(moments[index]) > UNITS_KEPT {
+                    moments[index] = units.wrapping_sub(UNITS_KEPT);
+                }
+            }
+        }
+    }
+
+    /// The age that [`forget`](Self::forget) gives.
+    fn age_kept(&self) -> u32 {
+        match self {
+            Self::Exact(_) => AGE_KEPT,
+            Self::Coarse { shift, .. } => (u64::from(UNITS_KEPT) << shift).min(AGE_KEPT.into()) as u32,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        match self {
+            Self::Exact(moments) => moments.len(),
+            Self::Coarse { moments, .. } => moments.len(),
+        }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.0.len() as u64 * 4
+        match self {
+            Self::Exact(moments) => moments.len() as u64 * 4,
+            Self::Coarse { moments, .. } => moments.len() as u64 * 2,
+        }
     }
 }
 
@@ -72,10 +128,16 @@ pub(crate) struct BlockTimes {
 }
 
 impl BlockTimes {
-    /// With first writes, and with when blocks were closed, where that is wanted.
-    pub(crate) fn new(blocks: u32, first_write: bool, closed: bool) -> Self {
+    /// With when blocks were closed, where that is wanted.
+    pub(crate) fn new(blocks: u32, closed: bool) -> Self {
         let moments = || Moments::new(blocks as usize);
-        Self { first_write: first_write.then(moments), last_loss: moments(), closed: closed.then(moments), hand: 0 }
+        Self { first_write: Some(moments()), last_loss: moments(), closed: closed.then(moments), hand: 0 }
+    }
+
+    /// When blocks of so many pages were closed, and when they lost a page last, in units.
+    pub(crate) fn coarse(blocks: u32, pages_per_block: u32) -> Self {
+        let moments = || Moments::coarse(blocks as usize, u64::from(blocks) * u64::from(pages_per_block));
+        Self { first_write: None, last_loss: moments(), closed: Some(moments()), hand: 0 }
     }
 
     /// All that are kept.
@@ -106,11 +168,11 @@ impl BlockTimes {
     /// Flash shows that the first page of the block was written then. When it lost pages before the mount is not
     /// recorded; a loss since stays.
     pub(crate) fn found(&mut self, block: Block, at: u64, now: u64) {
-        let at = at.max(now.saturating_sub(AGE_KEPT.into()));
+        let at = at.max(now.saturating_sub(self.last_loss.age_kept().into()));
         if let Some(first_write) = &mut self.first_write {
             first_write.set(block.index(), at);
         }
-        if self.dormant(block, now) >= AGE_KEPT {
+        if self.dormant(block, now) >= self.last_loss.age_kept() {
             self.last_loss.set(block.index(), at);
         }
         self.closed(block, at);
@@ -173,14 +235,14 @@ mod tests {
         // 41 GB of blocks of 512 KB, two moments of four bytes each.
         let blocks = (41u64 << 30) / (512 << 10);
         let mut ledger = RamLedger::default();
-        BlockTimes::new(blocks as u32, true, false).ram(&mut ledger);
+        BlockTimes::new(blocks as u32, false).ram(&mut ledger);
         assert_eq!(blocks, 83_968);
         assert_eq!(ledger.papers().collect::<Vec<_>>(), [("blocks.times", 656 << 10)]);
     }
 
     #[test]
     fn the_largest_lifetime_ends_with_the_last_loss() {
-        let mut times = BlockTimes::new(2, true, false);
+        let mut times = BlockTimes::new(2, false);
         times.begun(Block(0), 100);
         assert_eq!(times.largest_lifetime(Block(0), 150), 0);
         times.lost_a_page(Block(0), 130);
@@ -192,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_block_is_closed_after_it_was_begun() {
-        let mut times = BlockTimes::new(2, true, true);
+        let mut times = BlockTimes::new(2, true);
         times.begun(Block(1), 100);
         times.closed(Block(1), 140);
         assert_eq!((times.since_closed(Block(1), 200), times.since_first_write(Block(1), 200)), (60, 100));
@@ -211,7 +273,7 @@ mod tests {
             (times.since_closed(Block(1), 1 << 40), times.since_first_write(Block(1), 1 << 40)),
             (1 << 31, 1 << 31)
         );
-        let mut without = BlockTimes::new(2, true, false);
+        let mut without = BlockTimes::new(2, false);
         without.begun(Block(1), 100);
         without.closed(Block(1), 140);
         assert_eq!(without.since_closed(Block(1), 200), 100);
@@ -220,7 +282,7 @@ mod tests {
     #[test]
     fn time_goes_on_after_four_billion_page_writes() {
         let end = 1u64 << 32;
-        let mut times = BlockTimes::new(4, true, false);
+        let mut times = BlockTimes::new(4, false);
         times.begun(Block(0), end - 50);
         times.lost_a_page(Block(0), end + 20);
         // 50 to the end, 20 from there on.
@@ -230,8 +292,37 @@ mod tests {
     }
 
     #[test]
+    fn ages_in_units_are_right_to_half_a_unit() {
+        // 2^20 pages, in units of 512.
+        let mut times = BlockTimes::coarse(1 << 13, 128);
+        assert_eq!(times.last_loss.bytes(), 1 << 14);
+        for (closed, now) in [(0, 0), (0, 511), (511, 512), (1_000, 90_000), ((1 << 25) - 7, (1 << 25) + 70_000)] {
+            times.begun(Block(3), closed);
+            times.closed(Block(3), closed);
+            let age = i64::from(times.since_closed(Block(3), now));
+            assert!((age - (now - closed) as i64).abs() <= 512, "{age} from {closed} to {now}");
+        }
+        // Sixteen times the drive, and no more.
+        let end = 1u64 << 40;
+        times.forget(end);
+        assert_eq!(times.since_closed(Block(5), end), (1 << 24) + 256);
+        times.found(Block(5), 12, end);
+        assert_eq!(times.dormant(Block(5), end), (1 << 24) + 256);
+        times.found(Block(5), end - 700, end);
+        // The hand keeps the old ones old, while others are written.
+        for n in 1..100_000u64 {
+            times.begun(Block(6 + (n % 5_000) as u32), end + n * 128 * 8);
+        }
+        assert!(times.since_closed(Block(4), end + 100_000 * 1024) >= 1 << 24);
+        // The largest drive: ages have four bytes all the same.
+        let mut largest = BlockTimes::coarse(1 << 22, 1 << 10);
+        largest.forget(end);
+        assert_eq!(largest.since_closed(Block(0), end), AGE_KEPT);
+    }
+
+    #[test]
     fn what_is_older_than_can_be_told_stays_old() {
-        let mut times = BlockTimes::new(8, true, false);
+        let mut times = BlockTimes::new(8, false);
         times.begun(Block(7), 5);
         times.lost_a_page(Block(7), 6);
         // The others are written over and over, for 6 * 2^32 page writes; 7 stays.

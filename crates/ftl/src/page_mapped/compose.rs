@@ -6,6 +6,7 @@ use super::durability::{
 };
 use super::mapping::{AnyMapping, Mapping, PagedMapping};
 use super::parts::{PageConfig, PageMapped, PageTally};
+use super::runs::MergePages;
 use super::shape::{early_blocks, layout_of_tree, least_free};
 use super::sorting::{Sorting, context};
 use super::streams::Streams;
@@ -73,6 +74,7 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
             streams,
             anchors,
             before: Vec::new(),
+            merge_pages: MergePages::default(),
             tree: tree_of(geometry, config)?,
             tally: PageTally::default(),
         })
@@ -94,6 +96,7 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
             streams: self.streams,
             anchors: self.anchors,
             before: self.before,
+            merge_pages: self.merge_pages,
             tree: self.tree,
             tally: self.tally,
         }

@@ -4,6 +4,7 @@
 //! append takes a free block from the reserve, which is filled up before the next host page.
 
 use super::durability::{Durability, ScanFrom, Unreported};
+use super::runs::MergePages;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::blocks::{BlockUse, Blocks};
@@ -25,6 +26,8 @@ pub(crate) struct MetaIo<'a, N: Nand> {
     waits: bool,
     /// The tree of the composition, if it has one.
     tree: Option<&'a mut MuTree>,
+    /// The pages that merges have in hand.
+    merge_pages: Option<&'a mut MergePages>,
 }
 
 impl<'a, N: Nand> MetaIo<'a, N> {
@@ -36,7 +39,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         purpose: Purpose,
         at: Time,
     ) -> Self {
-        Self { nand, blocks, durability, stream, purpose, now: at, done: at, waits: true, tree: None }
+        Self { nand, blocks, durability, stream, purpose, now: at, done: at, waits: true, tree: None, merge_pages: None }
     }
 
     /// Reads alone, of which none waits for another: which pages are read is decided before.
@@ -49,6 +52,25 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     pub(crate) fn with_tree(mut self, tree: Option<&'a mut MuTree>) -> Self {
         self.tree = tree;
         self
+    }
+
+    /// Lends the pages of merges as well.
+    pub(crate) fn with_merge_pages(mut self, pages: &'a mut MergePages) -> Self {
+        self.merge_pages = Some(pages);
+        self
+    }
+
+    /// The pages of merges, to be returned; new ones where none are lent.
+    #[inline]
+    pub(crate) fn take_merge_pages(&mut self) -> MergePages {
+        self.merge_pages.as_mut().map_or_else(MergePages::default, |pages| core::mem::take(*pages))
+    }
+
+    #[inline]
+    pub(crate) fn return_merge_pages(&mut self, pages: MergePages) {
+        if let Some(place) = &mut self.merge_pages {
+            **place = pages;
+        }
     }
 
     /// Has the tree do something. Where there is none, it is as if it could not be read.

@@ -3,6 +3,7 @@
 use super::collecting::Collecting;
 use super::durability::Durability;
 use super::mapping::AnyMapping;
+use super::runs::MergePages;
 use super::shared_tree::SharedTree;
 use super::sorting::Sorting;
 use super::streams::Streams;
@@ -60,6 +61,8 @@ pub(crate) struct PageMapped<M = AnyMapping, V = AnyValidity> {
     pub(super) anchors: Vec<Block>,
     /// Pages found to be stale while the mapping was at work; empty between requests.
     pub(super) before: Vec<Page>,
+    /// The pages of merges, of the mapping and the validity store.
+    pub(super) merge_pages: MergePages,
     /// The index that mapping and validity may share.
     pub(super) tree: Option<SharedTree>,
     pub(super) tally: PageTally,
@@ -76,6 +79,7 @@ macro_rules! mapping_io {
             $at,
         )
         .with_tree($self.tree.as_mut().map(|shared| &mut shared.tree))
+        .with_merge_pages(&mut $self.merge_pages)
     };
 }
 
@@ -90,6 +94,7 @@ macro_rules! validity_io {
             $at,
         )
         .with_tree($self.tree.as_mut().map(|shared| &mut shared.tree))
+        .with_merge_pages(&mut $self.merge_pages)
     };
 }
 

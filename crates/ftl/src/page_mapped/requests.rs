@@ -142,7 +142,9 @@ impl PageMapped {
 
     pub(super) fn make_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
         if self.mapping.has_pending_trims() && self.blocks.keeps(Barrier::TrimsAtFlush) {
-            self.make_space(nand, at)?;
+            if self.lacks_space() {
+                self.make_space(nand, at)?;
+            }
             let written = self.mapping.write_pending_trims(mapping_io!(self, nand, at), &mut self.before);
             if self.before.is_empty() {
                 self.hear_news(nand, at)?

@@ -2,7 +2,7 @@
 
 use super::mapping::{Mapping, Place};
 use super::parts::PageMapped;
-use super::validity::Validity;
+use super::validity::{AnyValidity, Validity};
 use super::wear;
 use crate::barriers::{Barrier, Barriers};
 use crate::ftl::{Ftl, ReadSink, Shape, Step, WriteRequest};
@@ -159,6 +159,11 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.collecting.ram(self.blocks.geometry().page_bytes().into(), &mut ledger);
         let died = self.tree.as_ref().map_or(0, |shared| shared.died.capacity());
         ledger.index("buffer.before", (self.before.capacity() + died) as u64 * 4);
+        if self.merge_pages.bytes() > 0 {
+            let is_geckos = matches!(self.validity, AnyValidity::Gecko(_));
+            let name = if is_geckos { "validity.merge_buffers" } else { "mapping.log_merge_buffers" };
+            ledger.structure(name, self.merge_pages.bytes());
+        }
         ledger.index("index.anchors", self.anchors.capacity() as u64 * 4);
         ledger
     }

@@ -88,7 +88,7 @@ mod mutants {
         let forgetful = Config { forgets: Some(Barrier::OpenBounded), ..config.clone() };
         let bounded = read_by_recovery(&mut rested((geometry, config))).0;
         let unbounded = read_by_recovery(&mut rested((geometry, forgetful))).0;
-        // The last pages of half of the blocks.
-        assert!(unbounded > bounded + 200, "{unbounded} and {bounded} spare areas are read");
+        // The last pages of a quarter of the blocks, and more.
+        assert!(unbounded > bounded + 100, "{unbounded} and {bounded} spare areas are read");
     }
 }

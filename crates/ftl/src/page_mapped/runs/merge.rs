@@ -5,6 +5,7 @@
 
 use super::buffer::Buffer;
 use super::filter::Filter;
+use super::merge_pages::MergePages;
 use super::page::{FREE, RunHeader, RunLayout, RunPage, RunPageBuilder};
 use super::parity::{self, GROUP, Named};
 use super::run::{self, DirectoryEntry, LOST_PAGE, Run, RunDirectory};
@@ -20,37 +21,43 @@ use phelsuma_nand::{Kind, Nand, Page};
 /// A merge is left after so many pages that it reads, even if they fill no page of its output.
 const READS_A_SLICE: u64 = 8;
 
-/// RAM that merges share: a page buffer for each run that is merged, and a part of a bitmap.
+/// What merges of some runs share, besides the pages of all: a part of a bitmap.
 #[derive(Clone, Preserve)]
 pub(crate) struct MergeBuffers {
     layout: RunLayout,
     kind: Kind,
-    inputs: Vec<Vec<u8>>,
-    /// Of the merge whose pages these are: the version.
-    read_for: Option<u64>,
     words: Vec<u32>,
     barriers: Barriers,
 }
 
 impl MergeBuffers {
     pub(crate) fn new(layout: RunLayout, kind: Kind, barriers: Barriers) -> Self {
-        Self { layout, kind, inputs: Vec::new(), read_for: None, words: vec![0; layout.words], barriers }
+        Self { layout, kind, words: vec![0; layout.words], barriers }
     }
 
     /// Bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.inputs.iter().map(Vec::capacity).sum::<usize>() + self.words.capacity() * 4) as u64
+        self.words.capacity() as u64 * 4
     }
 
-    fn inputs<'a>(&'a mut self, buffer: Option<&'a Buffer>, runs: &'a [Run]) -> Inputs<'a> {
-        let (pages, words) = (&mut self.inputs, &mut self.words);
-        Inputs { layout: self.layout, kind: self.kind, buffer, runs, pages, words, barriers: self.barriers }
+    /// Has a merge of the buffer, if given, and `runs` do something with the pages that it has in hand.
+    #[inline]
+    fn with_inputs<N: Nand, T>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        (buffer, runs): (Option<&Buffer>, &[Run]),
+        act: impl FnOnce(&mut MetaIo<'_, N>, &mut Inputs<'_>) -> T,
+    ) -> T {
+        let Self { layout, kind, ref mut words, barriers } = *self;
+        let mut pages: MergePages = io.take_merge_pages();
+        let done = act(io, &mut Inputs { layout, kind, buffer, runs, pages: &mut pages, words, barriers });
+        io.return_merge_pages(pages);
+        done
     }
 
     /// A look at `runs`, newest first, from a key on.
     pub(crate) fn begin_at<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, runs: &[Run], key: u32) -> SortMerge {
-        self.read_for = None;
-        SortMerge::begin_at(io, &mut self.inputs(None, runs), key)
+        self.with_inputs(io, (None, runs), |io, inputs| SortMerge::begin_at(io, inputs, key))
     }
 
     /// Goes on with such a look: what the entries of the next key come to, in the first word, if any counts.
@@ -61,9 +68,11 @@ impl MergeBuffers {
         sort: &mut SortMerge,
         rule: &mut impl Rule,
     ) -> Option<u32> {
-        let mut inputs = self.inputs(None, runs);
-        let key = sort.key();
-        sort.take(io, &mut inputs, key, rule).map(|_| inputs.words[0])
+        self.with_inputs(io, (None, runs), |io, inputs| {
+            sort.take_up(io, inputs);
+            let key = sort.key();
+            sort.take(io, inputs, key, rule).map(|_| inputs.words[0])
+        })
     }
 
     /// Shows every entry that `runs`, newest first, come to by `rule`, in the order of their keys. The first block of
@@ -75,16 +84,16 @@ impl MergeBuffers {
         rule: &mut impl Rule,
         mut entry: impl FnMut(u32, &[u32], u8),
     ) -> (Vec<Vec<u32>>, bool) {
-        self.read_for = None;
-        let mut inputs = self.inputs(None, runs);
-        let mut sort = SortMerge::begin(io, &mut inputs, true);
-        while sort.key() != DONE {
-            let key = sort.key();
-            if let Some(flags) = sort.take(io, &mut inputs, key, rule) {
-                entry(key, inputs.words, flags);
+        self.with_inputs(io, (None, runs), |io, inputs| {
+            let mut sort = SortMerge::begin(io, inputs, true);
+            while sort.key() != DONE {
+                let key = sort.key();
+                if let Some(flags) = sort.take(io, inputs, key, rule) {
+                    entry(key, inputs.words, flags);
+                }
             }
-        }
-        (sort.first_blocks.unwrap_or_default(), sort.lost)
+            (sort.first_blocks.unwrap_or_default(), sort.lost)
+        })
     }
 }
 
@@ -112,12 +121,12 @@ impl RunMerge {
         rule: &impl Rule,
     ) -> Self {
         let version = io.next_version();
-        let sort = SortMerge::begin(io, &mut buffers.inputs(buffer, runs), false);
-        buffers.read_for = Some(version);
-        // Pages may be part-filled.
-        let pages: usize = runs.iter().map(|run| run.directory.len()).sum();
-        let entries = pages * buffers.layout.entries() + buffer.map_or(0, Buffer::len);
-        let filter = rule.filter_bits().map(|bits| Filter::new(entries, bits));
+        let sort = buffers.with_inputs(io, (buffer, runs), |io, inputs| SortMerge::begin(io, inputs, false));
+        let filter = rule.filter_bits().map(|bits| {
+            let pages: usize = runs.iter().map(|run| run.pages_that_count(rule)).sum();
+            // Pages may be part-filled.
+            Filter::new(pages * buffers.layout.entries() + buffer.map_or(0, Buffer::len), bits)
+        });
         Self { sort, directory: Vec::new(), parity: Vec::new(), filter, header, version, is_of_oldest }
     }
 
@@ -128,16 +137,21 @@ impl RunMerge {
         io: &mut MetaIo<'_, N>,
         buffers: &mut MergeBuffers,
         page: &mut RunPageBuilder,
-        (buffer, runs): (Option<&Buffer>, &[Run]),
+        runs: (Option<&Buffer>, &[Run]),
         rule: &mut impl Rule,
     ) -> Result<bool, FtlError> {
-        let parts = buffers.layout.parts;
-        let is_in_hand = buffers.read_for == Some(self.version);
-        buffers.read_for = Some(self.version);
-        let mut inputs = buffers.inputs(buffer, runs);
-        if !is_in_hand {
-            self.sort.resume(io, &mut inputs);
-        }
+        buffers.with_inputs(io, runs, |io, inputs| self.go_on_with(io, inputs, page, rule))
+    }
+
+    fn go_on_with<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        inputs: &mut Inputs<'_>,
+        page: &mut RunPageBuilder,
+        rule: &mut impl Rule,
+    ) -> Result<bool, FtlError> {
+        let parts = inputs.layout.parts;
+        self.sort.take_up(io, inputs);
         let until = self.sort.pages_read + READS_A_SLICE;
         while self.sort.pages_read < until {
             let key = self.sort.key();
@@ -153,14 +167,14 @@ impl RunMerge {
                 self.program(io, (inputs.kind, rule), page, false)?;
                 return Ok(false);
             }
-            let Some(flags) = self.sort.take(io, &mut inputs, key, rule) else { continue };
+            let Some(flags) = self.sort.take(io, inputs, key, rule) else { continue };
             let flags = if self.is_of_oldest && flags & FREE == 0 { 0 } else { flags };
             if self.is_of_oldest && flags == 0 && inputs.words.iter().all(|word| *word == 0) {
                 continue;
             }
             let ascends = page.last_key().is_none_or(|last| last < key);
             // Entries that are read from flash may be in any order, behind checksums that fit.
-            debug_assert!(ascends || !runs.is_empty(), "the keys of a run do not ascend");
+            debug_assert!(ascends || !inputs.runs.is_empty(), "the keys of a run do not ascend");
             page.push(key, inputs.words, flags);
             if let Some(filter) = &mut self.filter {
                 filter.insert(key);

@@ -14,6 +14,7 @@
 mod buffer;
 mod filter;
 mod merge;
+mod merge_pages;
 mod needs;
 mod page;
 mod parity;
@@ -26,6 +27,7 @@ mod tuning;
 pub(crate) use buffer::Buffer;
 pub(crate) use filter::Filter;
 pub(crate) use merge::{MergeBuffers, RunMerge};
+pub(crate) use merge_pages::MergePages;
 pub(crate) use page::{ERASED, FREE, RunHeader, RunLayout, RunPage};
 pub(crate) use parity::with_parity;
 pub(crate) use run::{LOST_PAGE, Run, level_of};

@@ -2,6 +2,7 @@
 
 use super::filter::Filter;
 use super::page::RunHeader;
+use super::sort::Rule;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
@@ -53,6 +54,13 @@ impl Run {
         for (entry, first_block) in self.directory.iter_mut().zip(first_blocks) {
             entry.first_block = first_block;
         }
+    }
+
+    /// How many of its pages may have an entry that counts by `rule`: at their first or their last key.
+    pub(super) fn pages_that_count(&self, rule: &impl Rule) -> usize {
+        let counts = |key: u32| rule.counts(key, &self.header);
+        let next = self.directory.iter().skip(1).map(|entry| entry.first_block.saturating_sub(1)).chain([u32::MAX]);
+        self.directory.iter().zip(next).filter(|(entry, last)| counts(entry.first_block) || counts(*last)).count()
     }
 
     /// The place of the page that may hold entries of `block`: all entries of a block stand on one page.

@@ -1,6 +1,7 @@
 //! The sort-merge of runs: newer entries overrule older ones (section 3.1, algorithm 3, appendix A).
 
 use super::buffer::Buffer;
+use super::merge_pages::MergePages;
 use super::page::{ERASED, RunHeader, RunLayout, RunPage};
 use super::run::{LOST_PAGE, Run};
 use crate::barriers::{Barrier, Barriers};
@@ -64,7 +65,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) kind: Kind,
     pub(crate) buffer: Option<&'a Buffer>,
     pub(crate) runs: &'a [Run],
-    pub(crate) pages: &'a mut Vec<Vec<u8>>,
+    pub(crate) pages: &'a mut MergePages,
     /// The combined part of a bitmap.
     pub(crate) words: &'a mut [u32],
     pub(crate) barriers: Barriers,
@@ -86,6 +87,8 @@ struct Place {
 pub(crate) struct SortMerge {
     /// By rank: the newest input first.
     places: Vec<Place>,
+    /// Whose pages those of [`MergePages`] may be.
+    turn: u64,
     /// The block whose entries are void in inputs older than the one that erased it.
     erased: (u32, usize),
     /// Some page could not be read, now or before.
@@ -105,8 +108,7 @@ impl SortMerge {
         let buffer = inputs.buffer.map(|buffer| Place { end: buffer.len(), ..start });
         let places: Vec<Place> = buffer.into_iter().chain(inputs.runs.iter().map(|_| start)).collect();
         let first_blocks = tell_first_blocks.then(|| vec![Vec::new(); inputs.runs.len()]);
-        let mut sort = Self { places, erased: (u32::MAX, 0), lost: false, pages_read: 0, overruled: 0, first_blocks };
-        sort.make_room(io, inputs);
+        let mut sort = Self::new(io, inputs, places, first_blocks);
         (0..sort.places.len()).for_each(|rank| sort.settle(io, inputs, rank));
         sort
     }
@@ -118,27 +120,35 @@ impl SortMerge {
         let first = |run: &Run| if key == 0 { 0 } else { run.place_for(key).unwrap_or(0) };
         let place = |run: &Run| Place { next_page: first(run), at: 0, end: 0, key: 0 };
         let places = inputs.runs.iter().map(place).collect();
-        let mut sort =
-            Self { places, erased: (u32::MAX, 0), lost: false, pages_read: 0, overruled: 0, first_blocks: None };
-        sort.make_room(io, inputs);
+        let mut sort = Self::new(io, inputs, places, None);
         for rank in 0..sort.places.len() {
             sort.settle(io, inputs, rank);
             let place = &mut sort.places[rank];
-            place.at = place.at.max(RunPage::new(inputs.layout, &inputs.pages[rank]).lower_bound(key)).min(place.end);
+            place.at = place.at.max(RunPage::new(inputs.layout, inputs.pages.page(rank)).lower_bound(key)).min(place.end);
             sort.settle(io, inputs, rank);
         }
         sort
     }
 
-    fn make_room<N: Nand>(&self, io: &MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
-        while inputs.pages.len() < self.places.len() {
-            inputs.pages.push(vec![0; io.geometry().page_bytes() as usize]);
+    fn new<N: Nand>(
+        io: &MetaIo<'_, N>,
+        inputs: &mut Inputs<'_>,
+        places: Vec<Place>,
+        first_blocks: Option<Vec<Vec<u32>>>,
+    ) -> Self {
+        let turn = inputs.pages.begin(places.len(), io.geometry().page_bytes());
+        Self { places, turn, erased: (u32::MAX, 0), lost: false, pages_read: 0, overruled: 0, first_blocks }
+    }
+
+    /// Reads the pages in hand again where another merge has had their buffers since.
+    #[inline]
+    pub(crate) fn take_up<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
+        if !inputs.pages.take_up(self.turn, (self.places.len(), io.geometry().page_bytes())) {
+            self.read_again(io, inputs);
         }
     }
 
-    /// Reads the pages in hand again: their buffers were used by another merge.
-    pub(crate) fn resume<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
-        self.make_room(io, inputs);
+    fn read_again<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
         for rank in 0..self.places.len() {
             let place = &mut self.places[rank];
             let Some(in_hand) = place.next_page.checked_sub(1).filter(|_| place.key != DONE) else { continue };
@@ -192,7 +202,7 @@ impl SortMerge {
                         own
                     }
                     None => {
-                        let view = RunPage::new(layout, &inputs.pages[rank]);
+                        let view = RunPage::new(layout, inputs.pages.page(rank));
                         for (n, word) in inputs.words.iter_mut().enumerate() {
                             *word |= view.word(place.at, n);
                         }
@@ -205,7 +215,7 @@ impl SortMerge {
                 }
                 (flags, by) = (Some(flags.unwrap_or(0) | own), run);
             } else if let Some(run) = run {
-                let older = RunPage::new(layout, &inputs.pages[rank]).word(place.at, 0);
+                let older = RunPage::new(layout, inputs.pages.page(rank)).word(place.at, 0);
                 rule.overruled(key, (older, run), inputs.words[0], by);
                 self.overruled += 1;
                 (flags, by) = (Some(flags.unwrap_or(0)), Some(run));
@@ -231,13 +241,13 @@ impl SortMerge {
             self.read_next(io, inputs, rank);
         }
         let place = &mut self.places[rank];
-        let view = RunPage::new(inputs.layout, &inputs.pages[rank]);
+        let view = RunPage::new(inputs.layout, inputs.pages.page(rank));
         place.key = if place.at < place.end { view.key(place.at) } else { DONE };
     }
 
     fn read_next<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) {
         let of_run = rank - usize::from(inputs.buffer.is_some());
-        let (place, page) = (&mut self.places[rank], &mut inputs.pages[rank]);
+        let (place, page) = (&mut self.places[rank], inputs.pages.page_mut(rank));
         let read = read_page(io, (inputs.kind, inputs.layout), &inputs.runs[of_run], place.next_page, page);
         let view = RunPage::new(inputs.layout, page);
         self.lost |= !read || view.header().damaged;

@@ -119,9 +119,9 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
 
     /// Has the mapping do something, which the step that is at work counts.
     pub(crate) fn mapping<T>(&mut self, act: impl FnOnce(&mut M, &mut MetaIo<'_, N>) -> T) -> T {
-        let PageMapped { mapping, blocks, durability, streams, .. } = &mut *self.ftl;
+        let PageMapped { mapping, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let lent = (blocks, durability);
-        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, self.steps.now);
+        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, self.steps.now).with_merge_pages(merge_pages);
         let done = act(mapping, &mut io);
         self.steps.count(&mut io);
         done
@@ -129,9 +129,9 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
 
     /// Has the mapping read pages of its own, side by side with all others that the step reads.
     pub(crate) fn read_mapping<T>(&mut self, act: impl FnOnce(&mut M, &mut MetaIo<'_, N>) -> T) -> T {
-        let PageMapped { mapping, blocks, durability, streams, .. } = &mut *self.ftl;
+        let PageMapped { mapping, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let (lent, at) = ((blocks, durability), self.steps.began());
-        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, at).side_by_side();
+        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, at).side_by_side().with_merge_pages(merge_pages);
         let done = act(mapping, &mut io);
         self.steps.count(&mut io);
         done
@@ -139,9 +139,9 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
 
     /// Has the validity store read pages of its own, side by side with all others that the step reads.
     pub(crate) fn read_validity<T>(&mut self, act: impl FnOnce(&mut V, &mut MetaIo<'_, N>) -> T) -> T {
-        let PageMapped { validity, blocks, durability, streams, .. } = &mut *self.ftl;
+        let PageMapped { validity, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let (lent, at) = ((blocks, durability), self.steps.began());
-        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, at).side_by_side();
+        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, at).side_by_side().with_merge_pages(merge_pages);
         let done = act(validity, &mut io);
         self.steps.count(&mut io);
         done
@@ -152,9 +152,9 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         &mut self,
         act: impl FnOnce(&mut M, &mut MetaIo<'_, N>, &mut Vec<Page>) -> Result<T, FtlError>,
     ) -> Result<T, FtlError> {
-        let PageMapped { mapping, blocks, durability, streams, before, .. } = &mut *self.ftl;
+        let PageMapped { mapping, blocks, durability, streams, before, merge_pages, .. } = &mut *self.ftl;
         let lent = (blocks, durability);
-        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, self.steps.now);
+        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, self.steps.now).with_merge_pages(merge_pages);
         let done = act(mapping, &mut io, before)?;
         self.steps.count(&mut io);
         Ok(done)
@@ -162,9 +162,9 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
 
     /// Has the validity store do something, which the step that is at work counts.
     pub(crate) fn validity<T>(&mut self, act: impl FnOnce(&mut V, &mut MetaIo<'_, N>) -> T) -> T {
-        let PageMapped { validity, blocks, durability, streams, .. } = &mut *self.ftl;
+        let PageMapped { validity, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let lent = (blocks, durability);
-        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, self.steps.now);
+        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, self.steps.now).with_merge_pages(merge_pages);
         let done = act(validity, &mut io);
         self.steps.count(&mut io);
         done
@@ -175,9 +175,9 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         &mut self,
         act: impl FnOnce(&mut V, &mut MetaIo<'_, N>) -> Result<T, FtlError>,
     ) -> Result<T, FtlError> {
-        let PageMapped { validity, blocks, durability, streams, .. } = &mut *self.ftl;
+        let PageMapped { validity, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let lent = (blocks, durability);
-        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, self.steps.now);
+        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, self.steps.now).with_merge_pages(merge_pages);
         let done = act(validity, &mut io)?;
         self.steps.count(&mut io);
         Ok(done)

@@ -83,6 +83,8 @@ pub(super) struct MappingCache {
     evict: Evict,
     /// By list: its first dirty entry.
     lists: Vec<u16>,
+    /// Where the dirty entries are, if they become clean together.
+    together: Option<Vec<Slot>>,
     entries_per_page: u32,
     /// Entries of regular sets.
     len: u32,
@@ -114,6 +116,7 @@ impl MappingCache {
             spare,
             evict: Evict::Lru,
             lists: vec![NONE; lists as usize],
+            together: None,
             entries_per_page,
             len: 0,
             surplus: 0,
@@ -411,7 +414,8 @@ impl MappingCache {
         ledger.structure("mapping.cache", packed);
         let sets = (self.sets.capacity() * size_of::<Set>()) as u64;
         ledger.index("index.cache_links", sets.saturating_sub(packed));
-        ledger.index("index.dirty_lists", self.lists.capacity() as u64 * 2);
+        let together = self.together.as_ref().map_or(0, Vec::capacity) * size_of::<Slot>();
+        ledger.index("index.dirty_lists", (self.lists.capacity() * 2 + together) as u64);
     }
 }
 

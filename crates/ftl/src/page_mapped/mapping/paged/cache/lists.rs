@@ -61,6 +61,9 @@ impl MappingCache {
         }
         self.dirty_count += 1;
         debug_assert!(self.dirty_count <= self.len(), "more entries are dirty than there are");
+        if let Some(together) = &mut self.together {
+            together.push(slot);
+        }
         if self.is_surplus(slot) {
             return;
         }
@@ -114,6 +117,41 @@ impl MappingCache {
         }
         self.dirty_count -= cleaned;
         cleaned
+    }
+
+    /// All dirty entries will become clean together, mostly when there are so many. To be said while there is none.
+    pub(in super::super) fn clean_together(&mut self, entries: u32) {
+        debug_assert_eq!(self.dirty_count, 0, "entries are dirty already");
+        self.together = Some(Vec::with_capacity(entries as usize));
+    }
+
+    /// The dirty entries by key, where they become clean together.
+    pub(in super::super) fn sorted_dirty(&mut self) -> &[Slot] {
+        let Some(mut together) = self.together.take() else { return &[] };
+        debug_assert_eq!(together.len(), self.dirty_count as usize, "some became clean without others");
+        together.sort_unstable_by_key(|slot| self.key(*slot));
+        self.together.insert(together)
+    }
+
+    /// The same as [`sorted_dirty`](Self::sorted_dirty) has left them.
+    pub(in super::super) fn dirty(&self) -> &[Slot] {
+        self.together.as_deref().unwrap_or_default()
+    }
+
+    /// All of them are in a run now.
+    pub(in super::super) fn clean_all(&mut self) {
+        let Some(mut together) = self.together.take() else { return };
+        for slot in together.drain(..) {
+            let list = self.list_of(self.key(slot) / self.entries_per_page);
+            self.lists[list] = NONE;
+            self.made_sure(slot);
+            self.make_clean(slot);
+            if self.evict != Evict::Lru && !self.is_surplus(slot) {
+                self.demote(slot);
+            }
+        }
+        self.dirty_count = 0;
+        self.together = Some(together);
     }
 
     fn make_clean(&mut self, slot: Slot) {

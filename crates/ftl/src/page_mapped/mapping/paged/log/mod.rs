@@ -35,7 +35,6 @@ mod spill;
 pub(super) use lookup::InLog;
 pub(super) use shape::LogShape;
 
-use super::cache::Slot;
 use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::durability::ScanFrom;
 use crate::page_mapped::mapping::{Place, place_of};
@@ -199,8 +198,6 @@ pub(super) struct MappingLog {
     trimmed: Vec<Overruled>,
     /// Whether trims are in the cache alone.
     has_trims: bool,
-    /// The cache's places of the entries being spilled.
-    dirty: Vec<Slot>,
     /// A victim's logical pages that no run is known to have.
     asked: Vec<u32>,
     /// A victim's logical pages, and the newest entry that runs have of each.
@@ -246,7 +243,6 @@ impl MappingLog {
             limit: shape.limit(),
             trimmed: Vec::new(),
             has_trims: false,
-            dirty: Vec::new(),
             asked: Vec::new(),
             judged: Vec::new(),
             is_sure: true,
@@ -307,7 +303,6 @@ impl MappingLog {
         ledger
             .index("index.log_directories_room", ((room - entries) * 8 + sorted.runs.len() * size_of::<Run>()) as u64);
         let lists = self.trimmed.capacity() * size_of::<Overruled>()
-            + self.dirty.capacity() * size_of::<Slot>()
             + self.asked.capacity() * 4
             + self.judged.capacity() * size_of::<(u32, Option<u32>)>()
             + self.rule.overruled.capacity() * size_of::<Overruled>();

@@ -40,6 +40,7 @@ impl PagedMapping {
             entries: self.cache.capacity(),
             permille,
         };
+        self.cache.clean_together(shape.spill_at(&shape.tuning(geometry)));
         self.log = Some(Box::new(MappingLog::new(geometry, shape, self.barriers)));
     }
 

@@ -83,35 +83,25 @@ impl PagedMapping {
         log: &mut MappingLog,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
-        let MappingLog { dirty, buffer, .. } = log;
-        dirty.clear();
-        dirty.extend(self.cache.iter().filter(|slot| self.cache.is_dirty(*slot)));
-        if dirty.is_empty() {
+        if self.cache.sorted_dirty().is_empty() {
             log.has_trims = false;
             return Ok(());
         }
-        dirty.sort_unstable_by_key(|slot| self.cache.key(*slot));
-        buffer.clear();
-        dirty.iter().for_each(|slot| buffer.push_word(self.cache.key(*slot), self.cache.value(*slot)));
+        let entries = self.cache.dirty().iter().map(|slot| (self.cache.key(*slot), self.cache.value(*slot)));
+        log.buffer.clear();
+        entries.clone().for_each(|(key, word)| log.buffer.push_word(key, word));
         // The pages that it names must be on flash before it is: older copies are not looked for then.
         io.barrier(Barrier::EntriesAfterPages);
         let (frozen, mark) = (io.seq(), io.scan_from_now());
         let marks = [log.rule.folds, 0];
         log.sorted.flush(io, &log.buffer, &mut log.rule, (frozen, marks))?;
         log.frozen = frozen;
+        if io.keeps(Barrier::SpillsJudge) {
+            entries.for_each(|(key, word)| log.judge_spilled(key, word));
+        }
+        let spilled = u64::from(self.cache.dirty_count());
         // What the table names is looked at when that record of it goes.
-        for at in 0..log.dirty.len() {
-            let slot = log.dirty[at];
-            let key = self.cache.key(slot);
-            self.cache.made_sure(slot);
-            if io.keeps(Barrier::SpillsJudge) {
-                log.judge_spilled(key, self.cache.value(slot));
-            }
-        }
-        for slot in &log.dirty {
-            self.cache.clean(self.translation_page_of(self.cache.key(*slot)));
-        }
-        let spilled = log.dirty.len() as u64;
+        self.cache.clean_all();
         log.waiting += spilled;
         (log.tally.spills, log.tally.spilled) = (log.tally.spills + 1, log.tally.spilled + spilled);
         let mark = ScanFrom { after: frozen, ..mark };
