@@ -4,7 +4,7 @@ use crate::common::{Host, chips, config, small};
 use phelsuma_ftl::{BlockLook, BlockState, PRESETS};
 use phelsuma_nand::{Block, Kind};
 
-const LOGICAL: u32 = 500;
+const LOGICAL: u32 = 450;
 
 #[test]
 fn every_block_is_seen_as_what_it_is() {

@@ -248,7 +248,7 @@ fn full(preset: &str) -> (Geometry, Config) {
 fn trimmed_when_full((geometry, config): &(Geometry, Config), at_a_time: u32) {
     let name = &config.name;
     let mut got_full = 0;
-    for broken in 1..24 {
+    for broken in 1..geometry.blocks() / 2 - 1 {
         let mut host = Host::new(chips(*geometry), config.clone(), 1);
         host.overwrite().unwrap();
         let mut sim = host.plug.copy();

@@ -40,7 +40,8 @@ impl PagedMapping {
             entries: self.cache.capacity(),
             permille,
         };
-        self.cache.clean_together(shape.spill_at(&shape.tuning(geometry)));
+        // A trim brings up to half as many at a time.
+        self.cache.clean_together(2 * shape.spill_at(&shape.tuning(geometry)));
         self.log = Some(Box::new(MappingLog::new(geometry, shape, self.barriers)));
     }
 
