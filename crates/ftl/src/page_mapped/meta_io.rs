@@ -39,7 +39,18 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         purpose: Purpose,
         at: Time,
     ) -> Self {
-        Self { nand, blocks, durability, stream, purpose, now: at, done: at, waits: true, tree: None, merge_pages: None }
+        Self {
+            nand,
+            blocks,
+            durability,
+            stream,
+            purpose,
+            now: at,
+            done: at,
+            waits: true,
+            tree: None,
+            merge_pages: None,
+        }
     }
 
     /// Reads alone, of which none waits for another: which pages are read is decided before.
@@ -63,7 +74,7 @@ impl<'a, N: Nand> MetaIo<'a, N> {
     /// The pages of merges, to be returned; new ones where none are lent.
     #[inline]
     pub(crate) fn take_merge_pages(&mut self) -> MergePages {
-        self.merge_pages.as_mut().map_or_else(MergePages::default, |pages| core::mem::take(*pages))
+        self.merge_pages.as_mut().map_or_else(MergePages::for_one_step, |pages| core::mem::take(*pages))
     }
 
     #[inline]

@@ -4,12 +4,13 @@ use crate::common::{Host, chips, config, small};
 use phelsuma_ftl::{BlockLook, BlockState, PRESETS};
 use phelsuma_nand::{Block, Kind};
 
-const LOGICAL: u32 = 450;
+const LOGICAL: u32 = 500;
+const BLOCKS: usize = 100;
 
 #[test]
 fn every_block_is_seen_as_what_it_is() {
     for preset in PRESETS.iter().filter(|preset| !preset.composition.is_per_channel()) {
-        let geometry = small(16, 96, 1, 1);
+        let geometry = small(16, BLOCKS as u64, 1, 1);
         let mut host = Host::new(chips(geometry), config(preset.name, LOGICAL), 3);
         for round in 0..6 {
             for first in 0..LOGICAL {
@@ -18,15 +19,15 @@ fn every_block_is_seen_as_what_it_is() {
         }
         let ftl = host.ftl.as_ref().unwrap();
         let (ram, counters) = (format!("{:?}", ftl.ram()), ftl.counters());
-        let mut looks = vec![BlockLook::default(); 96];
+        let mut looks = vec![BlockLook::default(); BLOCKS];
         assert!(ftl.look_at_blocks(Block(0), &mut looks), "{}", preset.name);
         // In pieces it is the same, and behind the last block there is nothing.
-        let mut pieces = vec![BlockLook::default(); 100];
-        for (first, out) in (0..100).step_by(10).zip(pieces.chunks_mut(10)) {
+        let mut pieces = vec![BlockLook::default(); BLOCKS + 4];
+        for (first, out) in (0..).step_by(10).zip(pieces.chunks_mut(10)) {
             assert!(ftl.look_at_blocks(Block(first), out));
         }
-        assert_eq!(pieces[..96], looks);
-        assert_eq!(pieces[96..], [BlockLook::default(); 4]);
+        assert_eq!(pieces[..BLOCKS], looks);
+        assert_eq!(pieces[BLOCKS..], [BlockLook::default(); 4]);
 
         let of = |name| counters.iter().find(|counter| counter.name == name).map_or(0, |counter| counter.value);
         let count = |wanted: &dyn Fn(&&BlockLook) -> bool| looks.iter().filter(wanted).count() as u64;

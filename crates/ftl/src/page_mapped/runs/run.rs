@@ -56,11 +56,14 @@ impl Run {
         }
     }
 
-    /// How many of its pages may have an entry that counts by `rule`: at their first or their last key.
+    /// About how many of its pages have entries that count by `rule`: at their first or their last key. Its last page is
+    /// one of them in any case.
     pub(super) fn pages_that_count(&self, rule: &impl Rule) -> usize {
         let counts = |key: u32| rule.counts(key, &self.header);
-        let next = self.directory.iter().skip(1).map(|entry| entry.first_block.saturating_sub(1)).chain([u32::MAX]);
-        self.directory.iter().zip(next).filter(|(entry, last)| counts(entry.first_block) || counts(*last)).count()
+        let last_keys =
+            self.directory.iter().skip(1).map(|next| Some(next.first_block.saturating_sub(1))).chain([None]);
+        let pages = self.directory.iter().map(|entry| entry.first_block).zip(last_keys);
+        pages.filter(|(first, last)| last.is_none_or(counts) || counts(*first)).count()
     }
 
     /// The place of the page that may hold entries of `block`: all entries of a block stand on one page.
@@ -93,6 +96,19 @@ mod tests {
     fn a_run_is_in_the_level_of_its_size() {
         assert_eq!([1, 2, 3, 4, 7, 8, 9].map(|pages| level_of(pages, 2)), [0, 1, 1, 2, 2, 3, 3]);
         assert_eq!([1, 3, 4, 15, 16].map(|pages| level_of(pages, 4)), [0, 0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn a_page_counts_where_its_first_or_its_last_key_does() {
+        struct Below(u32);
+        impl Rule for Below {
+            fn counts(&self, key: u32, _run: &RunHeader) -> bool {
+                key < self.0
+            }
+        }
+        let directory = [0, 10, 20, 30].map(|first_block| DirectoryEntry { first_block, page: Page(first_block) });
+        let run = Run { header: RunHeader::default(), directory: directory.to_vec(), parity: Vec::new(), filter: None };
+        assert_eq!([0, 1, 10, 11, 30, 40].map(|end| run.pages_that_count(&Below(end))), [1, 2, 2, 3, 4, 4]);
     }
 
     #[test]

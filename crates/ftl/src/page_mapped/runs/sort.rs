@@ -124,7 +124,8 @@ impl SortMerge {
         for rank in 0..sort.places.len() {
             sort.settle(io, inputs, rank);
             let place = &mut sort.places[rank];
-            place.at = place.at.max(RunPage::new(inputs.layout, inputs.pages.page(rank)).lower_bound(key)).min(place.end);
+            place.at =
+                place.at.max(RunPage::new(inputs.layout, inputs.pages.page(rank)).lower_bound(key)).min(place.end);
             sort.settle(io, inputs, rank);
         }
         sort

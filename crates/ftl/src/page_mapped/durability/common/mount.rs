@@ -121,7 +121,8 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
     pub(crate) fn mapping<T>(&mut self, act: impl FnOnce(&mut M, &mut MetaIo<'_, N>) -> T) -> T {
         let PageMapped { mapping, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let lent = (blocks, durability);
-        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, self.steps.now).with_merge_pages(merge_pages);
+        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, self.steps.now)
+            .with_merge_pages(merge_pages);
         let done = act(mapping, &mut io);
         self.steps.count(&mut io);
         done
@@ -131,7 +132,9 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
     pub(crate) fn read_mapping<T>(&mut self, act: impl FnOnce(&mut M, &mut MetaIo<'_, N>) -> T) -> T {
         let PageMapped { mapping, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let (lent, at) = ((blocks, durability), self.steps.began());
-        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, at).side_by_side().with_merge_pages(merge_pages);
+        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, at)
+            .side_by_side()
+            .with_merge_pages(merge_pages);
         let done = act(mapping, &mut io);
         self.steps.count(&mut io);
         done
@@ -141,7 +144,9 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
     pub(crate) fn read_validity<T>(&mut self, act: impl FnOnce(&mut V, &mut MetaIo<'_, N>) -> T) -> T {
         let PageMapped { validity, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let (lent, at) = ((blocks, durability), self.steps.began());
-        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, at).side_by_side().with_merge_pages(merge_pages);
+        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, at)
+            .side_by_side()
+            .with_merge_pages(merge_pages);
         let done = act(validity, &mut io);
         self.steps.count(&mut io);
         done
@@ -154,7 +159,8 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
     ) -> Result<T, FtlError> {
         let PageMapped { mapping, blocks, durability, streams, before, merge_pages, .. } = &mut *self.ftl;
         let lent = (blocks, durability);
-        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, self.steps.now).with_merge_pages(merge_pages);
+        let mut io = MetaIo::new(self.nand, lent, streams.mapping, Purpose::Recovery, self.steps.now)
+            .with_merge_pages(merge_pages);
         let done = act(mapping, &mut io, before)?;
         self.steps.count(&mut io);
         Ok(done)
@@ -164,7 +170,8 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
     pub(crate) fn validity<T>(&mut self, act: impl FnOnce(&mut V, &mut MetaIo<'_, N>) -> T) -> T {
         let PageMapped { validity, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let lent = (blocks, durability);
-        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, self.steps.now).with_merge_pages(merge_pages);
+        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, self.steps.now)
+            .with_merge_pages(merge_pages);
         let done = act(validity, &mut io);
         self.steps.count(&mut io);
         done
@@ -177,7 +184,8 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
     ) -> Result<T, FtlError> {
         let PageMapped { validity, blocks, durability, streams, merge_pages, .. } = &mut *self.ftl;
         let lent = (blocks, durability);
-        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, self.steps.now).with_merge_pages(merge_pages);
+        let mut io = MetaIo::new(self.nand, lent, streams.validity, Purpose::Recovery, self.steps.now)
+            .with_merge_pages(merge_pages);
         let done = act(validity, &mut io)?;
         self.steps.count(&mut io);
         Ok(done)

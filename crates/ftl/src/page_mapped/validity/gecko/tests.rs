@@ -38,9 +38,10 @@ impl Alone {
     }
 
     fn with<R>(&mut self, act: impl FnOnce(&mut LogarithmicGecko, &mut MetaIo<'_, SimNand>) -> R) -> R {
-        let PageMapped { blocks, durability, streams, .. } = &mut self.ftl;
-        let mut io = MetaIo::new(&mut self.nand, (blocks, durability), streams.validity, Purpose::Validity, Time::ZERO);
-        act(&mut self.gecko, &mut io)
+        let PageMapped { blocks, durability, streams, merge_pages, .. } = &mut self.ftl;
+        let lent = (blocks, durability);
+        let io = MetaIo::new(&mut self.nand, lent, streams.validity, Purpose::Validity, Time::ZERO);
+        act(&mut self.gecko, &mut io.with_merge_pages(merge_pages))
     }
 
     fn stale(&mut self, block: u32, index: u32) {

@@ -6,6 +6,7 @@
 use super::set::{DIRTY, UIP, UPDATED, WAYS};
 use super::{MappingCache, NONE, REACH, Slot, scattered};
 use crate::config::Evict;
+use alloc::vec::Vec;
 
 impl MappingCache {
     /// The list in which a translation page's dirty entries are.

@@ -40,7 +40,7 @@ impl PagedMapping {
             entries: self.cache.capacity(),
             permille,
         };
-        // A trim brings up to half as many at a time.
+        // A piece of a trim brings up to half as many; a long trim may bring more.
         self.cache.clean_together(2 * shape.spill_at(&shape.tuning(geometry)));
         self.log = Some(Box::new(MappingLog::new(geometry, shape, self.barriers)));
     }

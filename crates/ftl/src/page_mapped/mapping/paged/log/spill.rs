@@ -84,6 +84,7 @@ impl PagedMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         if self.cache.sorted_dirty().is_empty() {
+            debug_assert_eq!(self.cache.dirty_count(), 0, "dirty entries are nowhere listed");
             log.has_trims = false;
             return Ok(());
         }
