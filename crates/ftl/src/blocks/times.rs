@@ -23,7 +23,8 @@ use phelsuma_nand::state::Preserve;
 const AGE_KEPT: u32 = 1 << 31;
 /// The same of one of two bytes, in units.
 const UNITS_KEPT: u16 = 1 << 15;
-/// Units in which as many pages are written as the drive has, at least. Two bytes hold 16 to 32 times that, and moments are kept back to half of it.
+/// Units in which as many pages are written as the drive has, at least. Two bytes hold 16 to 32 times that. Ages are kept
+/// up to half of it.
 const UNITS_A_DRIVE: u64 = 1 << 11;
 
 /// Moments, by number.

@@ -71,17 +71,14 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self
     }
 
-    /// The pages of merges, to be returned; new ones where none are lent.
+    /// Has a merge do something with these pages.
     #[inline]
-    pub(crate) fn take_merge_pages(&mut self) -> MergePages {
-        self.merge_pages.as_mut().map_or_else(MergePages::for_one_step, |pages| core::mem::take(*pages))
-    }
-
-    #[inline]
-    pub(crate) fn return_merge_pages(&mut self, pages: MergePages) {
-        if let Some(place) = &mut self.merge_pages {
-            **place = pages;
-        }
+    pub(crate) fn merge_pages<R>(&mut self, act: impl FnOnce(&mut MergePages, &mut Self) -> R) -> R {
+        debug_assert!(self.merge_pages.is_some(), "the pages of merges are lent already, or there are none");
+        let Some(pages) = self.merge_pages.take() else { return act(&mut MergePages::default(), self) };
+        let done = act(pages, self);
+        self.merge_pages = Some(pages);
+        done
     }
 
     /// Has the tree do something. Where there is none, it is as if it could not be read.

@@ -12,12 +12,17 @@ fn drive(preset: &str, dies: u32) -> (Geometry, Config) {
 }
 
 /// A drive on which all pages were overwritten, and then a few of them for so long that streams of the others rest.
-fn rested((geometry, config): (Geometry, Config)) -> Host {
+fn rested(drive: (Geometry, Config)) -> Host {
+    rested_for(4, drive)
+}
+
+/// The same, where as many pages are written meanwhile as so many drives have.
+fn rested_for(drive_writes: u32, (geometry, config): (Geometry, Config)) -> Host {
     let mut host = Host::new(chips(geometry), config, 1);
     host.overwrite().unwrap();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
     let pages = host.logical_pages();
-    for n in 0..6 * pages {
+    for n in 0..(2 + drive_writes) * pages {
         let of = if n < 2 * pages { pages } else { pages / 50 };
         host.write(below(&mut rng, of.into()) as u32, 1, false).unwrap();
     }
@@ -86,9 +91,9 @@ mod mutants {
     fn a_recovery_reads_more_where_blocks_stay_open() {
         let (geometry, config) = drive("geckoftl+lifetimes", 1);
         let forgetful = Config { forgets: Some(Barrier::OpenBounded), ..config.clone() };
-        let bounded = read_by_recovery(&mut rested((geometry, config))).0;
-        let unbounded = read_by_recovery(&mut rested((geometry, forgetful))).0;
-        // The last pages of a quarter of the blocks, and more.
-        assert!(unbounded > bounded + 100, "{unbounded} and {bounded} spare areas are read");
+        let bounded = read_by_recovery(&mut rested_for(8, (geometry, config))).0;
+        let unbounded = read_by_recovery(&mut rested_for(8, (geometry, forgetful))).0;
+        // The last pages of half of the blocks.
+        assert!(unbounded > bounded + 200, "{unbounded} and {bounded} spare areas are read");
     }
 }

@@ -5,7 +5,6 @@
 
 use super::buffer::Buffer;
 use super::filter::Filter;
-use super::merge_pages::MergePages;
 use super::page::{FREE, RunHeader, RunLayout, RunPage, RunPageBuilder};
 use super::parity::{self, GROUP, Named};
 use super::run::{self, DirectoryEntry, LOST_PAGE, Run, RunDirectory};
@@ -49,10 +48,7 @@ impl MergeBuffers {
         act: impl FnOnce(&mut MetaIo<'_, N>, &mut Inputs<'_>) -> T,
     ) -> T {
         let Self { layout, kind, ref mut words, barriers } = *self;
-        let mut pages: MergePages = io.take_merge_pages();
-        let done = act(io, &mut Inputs { layout, kind, buffer, runs, pages: &mut pages, words, barriers });
-        io.return_merge_pages(pages);
-        done
+        io.merge_pages(|pages, io| act(io, &mut Inputs { layout, kind, buffer, runs, pages, words, barriers }))
     }
 
     /// A look at `runs`, newest first, from a key on.

@@ -12,22 +12,12 @@ pub(crate) struct MergePages {
     /// Merges and looks so far, and the one that these are the pages of.
     turns: u64,
     turn: u64,
-    /// They are for one step alone.
-    pass: bool,
 }
 
-/// The turn of a merge whose pages are not kept.
-const NO_TURN: u64 = 0;
-
 impl MergePages {
-    /// For one step, where none are lent.
-    pub(crate) fn for_one_step() -> Self {
-        Self { pass: true, ..Self::default() }
-    }
-
     /// A merge begins that needs so many: the number of its turn.
     pub(super) fn begin(&mut self, pages: usize, page_bytes: u32) -> u64 {
-        self.turns += u64::from(!self.pass);
+        self.turns += 1;
         self.turn = self.turns;
         self.make_room(pages, page_bytes);
         self.turn
@@ -36,7 +26,7 @@ impl MergePages {
     /// The merge of a turn goes on. Whether its pages are in hand.
     #[inline]
     pub(super) fn take_up(&mut self, turn: u64, (pages, page_bytes): (usize, u32)) -> bool {
-        let is_in_hand = core::mem::replace(&mut self.turn, turn) == turn && turn != NO_TURN;
+        let is_in_hand = core::mem::replace(&mut self.turn, turn) == turn;
         self.make_room(pages, page_bytes);
         is_in_hand
     }
@@ -78,10 +68,7 @@ mod tests {
         assert_eq!(pages.bytes(), 48);
         assert!(!pages.take_up(first, (2, 16)) && pages.take_up(first, (2, 16)));
         assert!(!pages.take_up(second, (3, 16)));
-        // Those that a recovery has anew are nobody's, and what is for one step is not kept.
+        // Those that a recovery has anew are nobody's.
         assert!(!MergePages::default().take_up(first, (2, 16)));
-        let mut step = MergePages::for_one_step();
-        let passing = step.begin(1, 16);
-        assert!(!step.take_up(passing, (1, 16)) && !MergePages::default().take_up(passing, (1, 16)));
     }
 }
