@@ -10,8 +10,8 @@
 //! least once in 2^31 page writes. So an age below 2^31 is shown exactly, and an older one as at least 2^31.
 //!
 //! **A policy that weighs ages against each other needs no exact ones.** Its moments have two bytes, which count in
-//! units of some [`UNITS_A_DRIVE`]th of the drive. An age is half a unit too low to one and a half too high then, up to
-//! 2^15 units.
+//! units of some [`UNITS_A_DRIVE`]th of the drive. An age is at most a unit too low or too high then, and right on average,
+//! up to 2^15 units. One below a unit counts as half a unit: no age is nothing.
 
 use crate::RamLedger;
 use alloc::vec;
@@ -71,7 +71,7 @@ impl Moments {
             Self::Coarse { shift, moments } => {
                 let Some(moment) = moments.get(index) else { return 0 };
                 let units = ((now >> shift) as u16).wrapping_sub(*moment);
-                let age = (u64::from(units) << shift) + (1 << shift) / 2;
+                let age = (u64::from(units) << shift).max((1 << shift) / 2);
                 age.min(AGE_KEPT.into()) as u32
             }
         }
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_in_units_are_never_off_by_more_than_one_and_a_half() {
+    fn ages_in_units_are_never_off_by_more_than_one() {
         // 2^20 pages, in units of 512.
         let mut times = BlockTimes::coarse(1 << 13, 128);
         assert_eq!(times.last_loss.bytes(), 1 << 14);
@@ -302,17 +302,24 @@ mod tests {
             times.begun(Block(3), closed);
             times.closed(Block(3), closed);
             let age = i64::from(times.since_closed(Block(3), now));
-            assert!((-256..768).contains(&(age - (now - closed) as i64)), "{age} from {closed} to {now}");
+            assert!((-512..512).contains(&(age - (now - closed) as i64)), "{age} from {closed} to {now}");
         }
+        // And by nothing on average.
+        let off = |n: u64| {
+            let (closed, now) = (1_024 + n, 90_112 + n * 181 % 512);
+            times.closed(Block(3), closed);
+            i64::from(times.since_closed(Block(3), now)) - (now - closed) as i64
+        };
+        assert_eq!((0..512).map(off).sum::<i64>(), 0);
         // Sixteen times the drive, and no more.
         let end = 1u64 << 40;
         times.forget(end);
-        assert_eq!(times.since_closed(Block(5), end), (1 << 24) + 256);
+        assert_eq!(times.since_closed(Block(5), end), 1 << 24);
         times.found(Block(5), 12, end);
-        assert_eq!(times.dormant(Block(5), end), (1 << 24) + 256);
+        assert_eq!(times.dormant(Block(5), end), 1 << 24);
         times.found(Block(5), end - 700, end);
-        assert!([256, 768, 1280].contains(&times.since_closed(Block(5), end)));
-        assert!([256, 768, 1280].contains(&times.dormant(Block(5), end)));
+        assert!([512, 1024].contains(&times.since_closed(Block(5), end)));
+        assert!([512, 1024].contains(&times.dormant(Block(5), end)));
         // The hand keeps the old ones old, while others are written.
         for n in 1..100_000u64 {
             times.begun(Block(6 + (n % 5_000) as u32), end + n * 128 * 8);

@@ -13,6 +13,7 @@
 
 mod buffer;
 mod filter;
+mod found;
 mod merge;
 mod merge_pages;
 mod needs;

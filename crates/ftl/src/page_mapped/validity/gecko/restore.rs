@@ -13,13 +13,13 @@ impl LogarithmicGecko {
     /// had frozen, and from where on to scan. Where there was none that is the beginning of time.
     pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
         debug_assert!(self.buffer.len() == 0, "runs are found again while entries are in the buffer");
-        let newest = self.sorted.restore(io, scan);
+        let newest = self.sorted.restore(io, scan, &mut self.sorted.found_in(scan));
         newest.map_or((0, ScanFrom::default()), |header| (header.frozen, scan_from(header.marks)))
     }
 
     /// The pages of the runs that would be found in `scan`.
     pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
-        self.sorted.choose(io, scan, |_| true).0.iter().flat_map(Run::pages).collect()
+        self.sorted.choose(io, &mut self.sorted.found_in(&scan), |_| true).0.iter().flat_map(Run::pages).collect()
     }
 
     /// Reads all runs once: what they have of each block, but for those in `erased`, and the index of their pages.

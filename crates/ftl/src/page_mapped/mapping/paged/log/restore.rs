@@ -32,9 +32,11 @@ impl MappingLog {
         scan: &ValidityScan,
         (covered, folded): (u64, &[Range<u32>]),
     ) -> (Vec<Overruled>, Vec<Page>) {
-        let (before, are_whole) = self.sorted.choose(io, scan.clone(), is_covered(covered));
+        let mut found = self.sorted.found_in(scan);
+        let (before, are_whole) = self.sorted.choose(io, &mut found, is_covered(covered));
         self.sorted.lose(!are_whole);
-        let newest = self.sorted.restore(io, scan);
+        let newest = self.sorted.restore(io, scan, &mut found);
+        drop(found);
         self.frozen = newest.map_or(0, |header| header.frozen);
         // Folds since the last spill are done again, but for those by which a merge has left out entries.
         let stays = u64::from(self.rule.barriers.keeps(Barrier::LeftOutStaysFolded));
@@ -115,7 +117,7 @@ impl MappingLog {
         scan: ValidityScan,
         covered: u64,
     ) -> Vec<Page> {
-        let (runs, _) = self.sorted.choose(io, scan, is_covered(covered));
+        let (runs, _) = self.sorted.choose(io, &mut self.sorted.found_in(&scan), is_covered(covered));
         runs.iter().flat_map(Run::pages).collect()
     }
 
