@@ -1,9 +1,9 @@
 //! GeckoRec's block log: what a mount saves by it, and what becomes of a drive whose log fails.
 
-use crate::common::{Host, Step, below, chips, config, most_pages, small};
-use phelsuma_ftl::{Config, RecoveryReport};
+use crate::common::{Host, Plug, Step, below, chips, config, most_pages, small};
+use phelsuma_ftl::{Config, RecoveryReport, recover};
 use phelsuma_nand::sim::{Decay, EraseFault, ProgramFault};
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,8 +35,20 @@ fn log_pages(host: &mut Host) -> Vec<(Page, Spare)> {
     pages
 }
 
+/// What a mount of the same flash reports.
+fn report_of(host: &Host) -> RecoveryReport {
+    recover(&mut Plug::from(host.plug.copy()), &host.config, Time::ZERO).unwrap().1
+}
+
 fn is_written_anew(report: &RecoveryReport) -> bool {
     report.steps.iter().any(|step| step.name == ANEW)
+}
+
+fn cut(host: &mut Host) {
+    host.step(&Step::Wait).unwrap();
+    let at = host.at;
+    host.plug.pull(at);
+    host.power_back();
 }
 
 /// Ages of blocks are no reason to read all of them at a mount: first pages are read later, each once.
@@ -47,8 +59,8 @@ fn ages_of_blocks_are_read_while_the_drive_serves() {
     for _ in 0..2 {
         host.overwrite().unwrap();
     }
-    host.cut_idle();
-    let report = host.report();
+    cut(&mut host);
+    let report = report_of(&host);
     let step = report.steps.iter().find(|step| step.name.starts_with("1 ")).unwrap();
     assert!(!is_written_anew(&report) && step.spare_reads < 110, "{}", step.spare_reads);
     host.recover().unwrap();
@@ -74,8 +86,8 @@ fn a_mount_reads_the_log_and_few_blocks() {
         }
         work(&mut host, 500, &mut rng);
         for _ in 0..3 {
-            host.cut_idle();
-            let report = host.report();
+            cut(&mut host);
+            let report = report_of(&host);
             assert!(!is_written_anew(&report) && report.is_within_bound());
             let step = report.steps.iter().find(|step| step.name.starts_with("1 ")).unwrap();
             let metadata = host.plug.pages_of(Kind::Translation).len() + host.plug.pages_of(Kind::Gecko).len();
@@ -110,7 +122,7 @@ fn decays(prepare: &dyn Fn(&mut Config), seed: u64) {
     for round in 0..40 {
         let steps = below(&mut rng, 300) as u32;
         work(&mut host, steps, &mut rng);
-        host.cut_idle();
+        cut(&mut host);
         let pages = log_pages(&mut host);
         let newest = pages.last().unwrap().0;
         let page = if round % 4 == 3 { pages[below(&mut rng, pages.len() as u64) as usize].0 } else { newest };
@@ -120,7 +132,7 @@ fn decays(prepare: &dyn Fn(&mut Config), seed: u64) {
         sim.decay(page, decay);
         host.plug.replace(sim);
         if page == newest && host.config.name == LOG {
-            assert!(is_written_anew(&host.report()), "the newest page is bad by {decay:?}, and the log is believed");
+            assert!(is_written_anew(&report_of(&host)), "the newest page is bad by {decay:?}, and the log is believed");
         }
         host.recover().unwrap();
         host.compare_all();
@@ -140,16 +152,16 @@ fn a_log_that_was_written_anew_is_believed_again() {
     let mut host = host_on(small(8, 4_000, 1, 1), 0.6, &|_| {}, 1);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
     host.overwrite().unwrap();
-    host.cut_idle();
+    cut(&mut host);
     let newest = log_pages(&mut host).last().unwrap().0;
     let mut sim = host.plug.copy();
     sim.decay(newest, Decay::Uncorrectable);
     host.plug.replace(sim);
-    assert!(is_written_anew(&host.report()));
+    assert!(is_written_anew(&report_of(&host)));
     host.recover().unwrap();
     for _ in 0..4 {
-        host.cut_idle();
-        assert!(!is_written_anew(&host.report()));
+        cut(&mut host);
+        assert!(!is_written_anew(&report_of(&host)));
         host.recover().unwrap();
         work(&mut host, 100, &mut rng);
     }
@@ -187,8 +199,8 @@ fn a_log_whose_region_goes_bad_is_given_up() {
                 host.check();
             }
             if n % 2 == 0 {
-                host.cut_idle();
-                assert!(host.report().is_within_bound());
+                cut(&mut host);
+                assert!(report_of(&host).is_within_bound());
                 host.recover().unwrap();
             }
         }
@@ -199,7 +211,7 @@ fn a_log_whose_region_goes_bad_is_given_up() {
         assert!(ftl.counters().iter().all(|counter| counter.name != "block_log_pages"), "the log is kept");
         assert!(region.iter().all(|block| host.plug.is_bad(*block)), "blocks are left that a mount may believe");
         for _ in 0..3 {
-            host.cut_idle();
+            cut(&mut host);
             host.recover().unwrap();
             work(&mut host, 300, &mut rng);
             host.compare_all();

@@ -103,28 +103,3 @@ mod mutants {
         assert!(std::panic::catch_unwind(|| loses_pages_of_runs({ host }.0)).is_err());
     }
 }
-
-/// Of the runs that were merged away, and are on flash still, a recovery reads few.
-#[test]
-fn a_recovery_reads_no_headers_of_old_runs() {
-    for preset in ["geckoftl+long-log", "geckoftl+long-log+slices"] {
-        let mut host = overwritten(drive(preset));
-        let mut most_found = 0;
-        for round in 0..8 {
-            for n in 0..500 {
-                host.write((n * 37 + round * 7) % host.logical_pages(), 1, false).unwrap();
-            }
-            let (found, log) = (host.plug.pages_of(Kind::MappingLog).len() as u64, host.counter("log_pages"));
-            let pages = found + host.plug.pages_of(Kind::Translation).len() as u64;
-            host.cut_idle();
-            let report = host.report();
-            let step = report.steps.iter().find(|step| step.name.starts_with("2 ")).unwrap();
-            // The last page of each block, pages of runs that count, and of those that were merged since Gecko's flush.
-            let most = pages / 32 + 32 + log + log / 4 + 64;
-            assert!(step.reads < most, "{preset}: {} reads of {most}, {log} of {found} pages count", step.reads);
-            most_found = most_found.max(found / log);
-            host.recover().unwrap();
-        }
-        assert!(most_found > 3, "{preset}: {most_found}");
-    }
-}

@@ -1,20 +1,19 @@
 //! Runs that a scan has found on flash, and what their pages say of them.
 //!
-//! Most of them were merged away, and their blocks were not erased yet. So a header is read when it is asked for, once.
+//! Most of them were merged away, and their blocks were not erased yet. A header is read when it is asked for, and once:
+//! at a mount with a mapping log two choices are made among the same runs.
 
 use super::page::{RunHeader, RunLayout, RunPage};
 use super::parity::{FoundPages, assemble};
-use super::run::{DirectoryEntry, LAST, LOST_PAGE, Run, level_of};
+use super::run::{DirectoryEntry, LAST, LOST_PAGE, Run};
 use super::sort::read_page;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::validity::StorePage;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::ops::Range;
 use phelsuma_nand::{CLOCK_MAX, Kind, Nand, Page};
-
-/// Of each level so many runs are looked at first, the newest: those that count, and what was merged into them last.
-const NEWEST_OF_A_LEVEL: u32 = 8;
 
 /// The runs of which all pages are on flash, or can be made again; newest first.
 pub(crate) struct FoundRuns {
@@ -22,8 +21,8 @@ pub(crate) struct FoundRuns {
     layout: RunLayout,
     /// By run.
     pages: Vec<StorePage>,
-    /// Where the pages of each begin and end in these, and how many it has without parity.
-    runs: Vec<(u32, u32, u32)>,
+    /// Where the pages of each are in these.
+    runs: Vec<Range<u32>>,
     /// What was read of some: what they say, and the marks on their last pages.
     headers: BTreeMap<usize, Option<RunHeader>>,
     last_marks: BTreeMap<usize, Option<[u64; 2]>>,
@@ -38,10 +37,18 @@ impl FoundRuns {
         let (mut runs, mut from) = (Vec::new(), 0);
         for of_run in pages.chunk_by(|a, b| a.version == b.version) {
             let until = from + of_run.len() as u32;
-            runs.extend(assemble_pages(of_run).map(|(pages, _)| (from, until, pages.len() as u32)));
+            runs.extend(assemble_pages(of_run).map(|_| from..until));
             from = until;
         }
         Self { kind, layout, pages, runs, headers: BTreeMap::new(), last_marks: BTreeMap::new() }
+    }
+
+    /// Its RAM, with what was read so far: a tree takes half as much again as its entries.
+    pub(crate) fn bytes(&self) -> usize {
+        let headers = self.headers.len() * size_of::<(usize, Option<RunHeader>)>();
+        let last_marks = self.last_marks.len() * size_of::<(usize, Option<[u64; 2]>)>();
+        let lists = self.pages.capacity() * size_of::<StorePage>() + self.runs.capacity() * size_of::<Range<u32>>();
+        lists + (headers + last_marks) * 3 / 2
     }
 
     /// How many there are.
@@ -49,21 +56,10 @@ impl FoundRuns {
         self.runs.len()
     }
 
-    /// Whether each is one of the newest of its level.
-    pub(super) fn are_new_in_level(&self, size_ratio: u32) -> Vec<bool> {
-        let mut newer = [0; u8::MAX as usize + 1];
-        let is_new = |(_, _, pages): &(u32, u32, u32)| {
-            let newer = &mut newer[usize::from(level_of(*pages as usize, size_ratio))];
-            *newer += 1;
-            *newer <= NEWEST_OF_A_LEVEL
-        };
-        self.runs.iter().map(is_new).collect()
-    }
-
     /// One of them, without an index.
     pub(super) fn run(&self, at: usize, header: RunHeader) -> Run {
-        let (from, until, _) = self.runs[at];
-        let (pages, mut parity) = assemble_pages(&self.pages[from as usize..until as usize]).unwrap_or_default();
+        let Range { start, end } = self.runs[at];
+        let (pages, mut parity) = assemble_pages(&self.pages[start as usize..end as usize]).unwrap_or_default();
         // Of pages that were found nowhere, runs that have no parity miss none.
         if self.kind != Kind::MappingLog {
             parity.clear();

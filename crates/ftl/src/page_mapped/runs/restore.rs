@@ -17,8 +17,8 @@ use phelsuma_nand::{Kind, Nand, Page};
 
 impl SortedRuns {
     /// The runs of pages that a scan found.
-    pub(crate) fn found_in(&self, scan: &ValidityScan) -> FoundRuns {
-        FoundRuns::of(scan.pages.clone(), self.kind, self.tuning.layout)
+    pub(crate) fn found_in(&self, scan: ValidityScan) -> FoundRuns {
+        FoundRuns::of(scan.pages, self.kind, self.tuning.layout)
     }
 
     /// Takes the runs that are on flash for its own, the newest header if there is one.
@@ -54,9 +54,6 @@ impl SortedRuns {
 
     /// The runs that together cover every flush, newest first; and whether they do. Of merges of the mapping log those
     /// count alone whose last page has such marks.
-    ///
-    /// Any such runs say the same. So the newest of each level are tried first: the headers of all others need not be
-    /// read where these do.
     pub(crate) fn choose<N: Nand>(
         &self,
         io: &mut MetaIo<'_, N>,
@@ -66,34 +63,8 @@ impl SortedRuns {
         if !self.barriers.keeps(Barrier::RunsCoverOnce) {
             return (self.newest_of_each_level(io, found), true);
         }
-        let newest = found.are_new_in_level(self.tuning.size_ratio);
-        let chosen = self.choose_among(io, found, |at| newest[at], &is_committed);
-        if chosen.1 { chosen } else { self.choose_among(io, found, |_| true, &is_committed) }
-    }
-
-    fn newest_of_each_level<N: Nand>(&self, io: &mut MetaIo<'_, N>, found: &mut FoundRuns) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
-        let level = |run: &Run| level_of(run.directory.len(), self.tuning.size_ratio);
-        for at in 0..found.len() {
-            let Some(header) = found.header(io, at) else { continue };
-            let run = found.run(at, header);
-            if runs.iter().all(|other| level(other) != level(&run)) {
-                runs.push(run);
-            }
-        }
-        runs
-    }
-
-    /// The same, where behind the newest flush only some runs may be chosen, by their places.
-    fn choose_among<N: Nand>(
-        &self,
-        io: &mut MetaIo<'_, N>,
-        found: &mut FoundRuns,
-        may_be: impl Fn(usize) -> bool,
-        is_committed: &impl Fn([u64; 2]) -> bool,
-    ) -> (Vec<Run>, bool) {
-        let mut runs: Vec<Run> = Vec::new();
-        let mut places = 0..found.len();
+        let mut places = (0..found.len()).peekable();
         // Runs that may be one of the next: a merge of older runs may begin, and get its version, after newer runs.
         let mut older: Vec<(usize, RunHeader)> = Vec::new();
         // The flush that the next older run must have as its last.
@@ -104,8 +75,7 @@ impl SortedRuns {
             let fits = |(_, header): &(usize, RunHeader)| Some(header.flushes.1) == expected;
             let (at, mut header) = if let Some(next) = older.iter().position(fits) {
                 older.remove(next)
-            } else if let Some(at) = if is_missing { None } else { places.find(|at| expected.is_none() || may_be(*at)) }
-            {
+            } else if let Some(at) = places.next_if(|_| !is_missing) {
                 let Some(header) = found.header(io, at) else { continue };
                 let flushes = header.flushes;
                 if expected.map_or(header.behind, |expected| flushes.1 != expected) {
@@ -132,6 +102,19 @@ impl SortedRuns {
             runs.push(found.run(at, header));
         }
         (runs, covered && expected.is_none_or(|expected| expected == 0))
+    }
+
+    fn newest_of_each_level<N: Nand>(&self, io: &mut MetaIo<'_, N>, found: &mut FoundRuns) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let level = |run: &Run| level_of(run.directory.len(), self.tuning.size_ratio);
+        for at in 0..found.len() {
+            let Some(header) = found.header(io, at) else { continue };
+            let run = found.run(at, header);
+            if runs.iter().all(|other| level(other) != level(&run)) {
+                runs.push(run);
+            }
+        }
+        runs
     }
 
     /// The index of the runs' pages, as a visit to all of them has found it; and whether some could not be read.

@@ -1,7 +1,7 @@
 //! A host with a memory: what each logical page reads as, and what it may read as after a power cut.
 
 use super::{Plug, below, chips, config, most_pages, with_metadata};
-use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, WriteRequest, format, recover};
+use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, format, recover};
 use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -365,18 +365,6 @@ impl Host {
         }
         self.plug.restore();
         (self.at, self.acked) = (Time::ZERO, Time::ZERO);
-    }
-
-    /// The power fails when all that was written is on flash, and is back.
-    pub(crate) fn cut_idle(&mut self) {
-        self.step(&Step::Wait).unwrap();
-        self.plug.pull(self.at);
-        self.power_back();
-    }
-
-    /// What a mount of the same flash reports.
-    pub(crate) fn report(&self) -> RecoveryReport {
-        recover(&mut Plug::from(self.plug.copy()), &self.config, Time::ZERO).unwrap().1
     }
 
     /// Mounts the drive. The content that is read then must be acknowledged or later, and stays.

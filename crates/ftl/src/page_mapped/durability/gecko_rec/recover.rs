@@ -96,9 +96,8 @@ impl GeckoGathered {
     /// Gecko takes its runs for its own: the moment that the last flush had frozen, and from where on to scan.
     fn restore_runs<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
         let geometry = drive.geometry();
-        let (frozen, mut scan_from) = drive.read_validity(|gecko, io| gecko.restore(io, scan));
-        // Runs are made up of a copy.
-        self.scratch += 2 * scan.bytes();
+        let (frozen, mut scan_from, found) = drive.read_validity(|gecko, io| gecko.restore(io, scan));
+        self.scratch += scan.bytes() + found;
         debug_assert!(frozen <= self.bid.seq_max, "the last flush has frozen what was not programmed");
         if !drive.keeps(Barrier::ScanFromWritten) {
             let scanned = 2 * u64::from(drive.ftl.mapping.cache_entries());
@@ -121,14 +120,14 @@ impl GeckoGathered {
         let geometry = drive.geometry();
         let folded = self.folded_since(drive, translation);
         self.scratch += folded.capacity() * size_of::<Range<u32>>();
-        let (pages, (overruled, covered)) =
+        let (pages, (overruled, covered, found)) =
             drive.read_mapping(|paged, io| paged.restore_log(io, &self.mapping_log, (frozen, &folded)));
         self.covered_runs = covered;
         for page in pages {
             drive.ftl.blocks.counters.add(geometry.block_of(page));
         }
-        // With the runs that were read for them, and a copy of what the scan found.
-        self.scratch += overruled.capacity() * size_of::<Overruled>() + 2 * self.mapping_log.bytes();
+        // With the runs that were read for them.
+        self.scratch += overruled.capacity() * size_of::<Overruled>() + self.mapping_log.bytes() + found;
         for Overruled { key, page, until } in overruled {
             // A table on flash may say anything, with a checksum that fits.
             if !geometry.contains(page) || !self.bid.holds_user_pages(geometry.block_of(page)) {

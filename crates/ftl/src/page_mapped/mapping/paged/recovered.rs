@@ -231,13 +231,13 @@ impl PagedMapping {
 
     /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to a
     /// moment, and translation pages were folded since that have these logical pages. Where its pages are; the entries
-    /// that others have overruled since, and the pages of the runs before that.
+    /// that others have overruled since, the pages of the runs before that, and the bytes of RAM that it took.
     pub(crate) fn restore_log<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
         since: (u64, &[Range<u32>]),
-    ) -> (Vec<Page>, (Vec<Overruled>, Vec<Page>)) {
+    ) -> (Vec<Page>, (Vec<Overruled>, Vec<Page>, usize)) {
         let Some(log) = &mut self.log else { return Default::default() };
         let before = log.restore(io, scan, since);
         self.damaged |= log.is_damaged();

@@ -10,16 +10,18 @@ use phelsuma_nand::{Block, Geometry, Nand, Page};
 
 impl LogarithmicGecko {
     /// Takes the runs that are on flash for its own, the buffer being empty. It returns the moment that the last flush
-    /// had frozen, and from where on to scan. Where there was none that is the beginning of time.
-    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom) {
+    /// had frozen, and from where on to scan; where there was none that is the beginning of time. And the bytes of RAM that it took.
+    pub(crate) fn restore<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, scan: &ValidityScan) -> (u64, ScanFrom, usize) {
         debug_assert!(self.buffer.len() == 0, "runs are found again while entries are in the buffer");
-        let newest = self.sorted.restore(io, scan, &mut self.sorted.found_in(scan));
-        newest.map_or((0, ScanFrom::default()), |header| (header.frozen, scan_from(header.marks)))
+        let mut found = self.sorted.found_in(scan.clone());
+        let newest = self.sorted.restore(io, scan, &mut found);
+        let (frozen, from) = newest.map_or((0, ScanFrom::default()), |header| (header.frozen, scan_from(header.marks)));
+        (frozen, from, found.bytes())
     }
 
     /// The pages of the runs that would be found in `scan`.
     pub(crate) fn pages_in_use<N: Nand>(&self, io: &mut MetaIo<'_, N>, scan: ValidityScan) -> Vec<Page> {
-        self.sorted.choose(io, &mut self.sorted.found_in(&scan), |_| true).0.iter().flat_map(Run::pages).collect()
+        self.sorted.choose(io, &mut self.sorted.found_in(scan), |_| true).0.iter().flat_map(Run::pages).collect()
     }
 
     /// Reads all runs once: what they have of each block, but for those in `erased`, and the index of their pages.

@@ -25,18 +25,18 @@ impl MappingLog {
     /// Takes the runs that are on flash for its own, where the last flush of Gecko covers everything up to `covered`, and
     /// translation pages were folded since that have the logical pages of `folded`. The entries that merges and folds
     /// have overruled since: perhaps their pages are unreported. And the pages of the runs before that, which the next
-    /// recovery needs unless Gecko is flushed.
+    /// recovery needs unless Gecko is flushed. And the bytes of RAM that it took to find them.
     pub(in super::super) fn restore<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
         (covered, folded): (u64, &[Range<u32>]),
-    ) -> (Vec<Overruled>, Vec<Page>) {
-        let mut found = self.sorted.found_in(scan);
+    ) -> (Vec<Overruled>, Vec<Page>, usize) {
+        let mut found = self.sorted.found_in(scan.clone());
         let (before, are_whole) = self.sorted.choose(io, &mut found, is_covered(covered));
         self.sorted.lose(!are_whole);
         let newest = self.sorted.restore(io, scan, &mut found);
-        drop(found);
+        let found = found.bytes();
         self.frozen = newest.map_or(0, |header| header.frozen);
         // Folds since the last spill are done again, but for those by which a merge has left out entries.
         let stays = u64::from(self.rule.barriers.keeps(Barrier::LeftOutStaysFolded));
@@ -67,7 +67,7 @@ impl MappingLog {
         self.waiting = waiting;
         self.sorted.lose(lost);
         let pages = before.iter().flat_map(Run::pages).collect();
-        (self.overruled_since(io, before, folded), pages)
+        (self.overruled_since(io, before, folded), pages, found)
     }
 
     /// The entries that others overrule in those runs of `before` that were merged since, and for the logical pages of
@@ -117,7 +117,7 @@ impl MappingLog {
         scan: ValidityScan,
         covered: u64,
     ) -> Vec<Page> {
-        let (runs, _) = self.sorted.choose(io, &mut self.sorted.found_in(&scan), is_covered(covered));
+        let (runs, _) = self.sorted.choose(io, &mut self.sorted.found_in(scan), is_covered(covered));
         runs.iter().flat_map(Run::pages).collect()
     }
 
