@@ -1,8 +1,10 @@
 //! The mapping log on drives where its merges take longer than from one spill to the next.
 
 use crate::common::{Host, Step, chips, config, most_pages, scaled, small};
-use phelsuma_ftl::Config;
-use phelsuma_nand::{Geometry, Kind};
+use phelsuma_ftl::{Barrier, Config};
+use phelsuma_nand::sim::{EraseFault, ProgramFault};
+use phelsuma_nand::{Block, Geometry, Kind, Page};
+use std::collections::BTreeSet;
 
 fn drive(preset: &str) -> (Geometry, Config) {
     let geometry = small(32, 3200, 1, 1);
@@ -83,16 +85,76 @@ fn a_page_of_a_run_that_goes_bad_is_made_again() {
     }
 }
 
+/// A trim of all pages of some blocks is cut after so many operations, and leaves a run that reads well until the power
+/// fails again. So it does in the recovery that has read it, after so many.
+fn trimmed_by_a_run_that_turns_bad(preset: &str, forgets: Option<Barrier>, (first, again): (u64, u64)) {
+    let trimmed = 64..96;
+    let mut config = Config { forgets, ..config(preset, 308) };
+    config.composition.set("mapping.cache", "64").unwrap();
+    let mut host = Host::new(chips(small(4, 512, 1, 1)), config, 1);
+    for _ in 0..8 {
+        host.overwrite().unwrap();
+    }
+    host.write(0, 96, false).unwrap();
+    host.plug.program_faults = vec![ProgramFault::Unstable];
+    host.plug.erase_faults = vec![EraseFault::NotStarted];
+    host.plug.arm(first);
+    let _ = host.trim(trimmed.start, 32).and_then(|()| host.flush());
+    if host.plug.cut_at().is_none() {
+        host.plug.pull(host.at);
+    }
+    host.power_back();
+    // Of user blocks those alone can be erased that the run has emptied.
+    let user = host.plug.pages_of(Kind::User);
+    let block_of = |page: Page| Block(page.0 / 4);
+    let of_user: BTreeSet<Block> = user.iter().map(|(page, _)| block_of(*page)).collect();
+    let (newest, _) = host.plug.newest_and_older(Kind::User);
+    let is_newest_of_trimmed = |page: &Page, key: u32| trimmed.contains(&key) && newest.contains(page);
+    let emptied = user.iter().filter(|(page, spare)| is_newest_of_trimmed(page, spare.key));
+    let emptied: BTreeSet<Block> = emptied.map(|(page, _)| block_of(*page)).collect();
+    host.plug.failing_to_erase = &of_user - &emptied;
+    host.plug.program_faults = vec![ProgramFault::TornSeen];
+    host.plug.erase_faults = vec![EraseFault::Unacknowledged];
+    host.plug.arm(again);
+    // The reads that check it may be cut as well: they evict entries.
+    let _ = host.recover();
+    if host.plug.cut_at().is_none() {
+        host.plug.pull(host.at);
+    }
+    host.plug.failing_to_erase.clear();
+    host.power_back();
+    host.recover().unwrap();
+    host.compare_all();
+}
+
+/// Until the run is copied, what it trims is needed: without the run it is mapped.
+#[test]
+fn what_a_run_trims_that_turns_bad_is_not_erased() {
+    for preset in ["geckoftl+long-log", "geckoftl+long-log+wear+slices"] {
+        for (first, again) in (0..24).map(|n| (n / 4, n % 4)) {
+            trimmed_by_a_run_that_turns_bad(preset, None, (first, again));
+        }
+    }
+}
+
 #[cfg(phelsuma_mutants)]
 mod mutants {
     use super::*;
-    use phelsuma_ftl::Barrier;
 
     #[test]
     fn a_fold_that_reports_again_what_a_merge_has_reported_is_found() {
         let (geometry, config) = drive("geckoftl+long-log");
         let forgetful = Config { forgets: Some(Barrier::MergesReportOnce), ..config };
         assert!(std::panic::catch_unwind(|| overwritten((geometry, forgetful))).is_err());
+    }
+
+    #[test]
+    fn a_drive_that_erases_what_such_a_run_trims_is_found() {
+        let fails = |cuts| {
+            let run = || trimmed_by_a_run_that_turns_bad("geckoftl+long-log", Some(Barrier::FallbacksHeld), cuts);
+            std::panic::catch_unwind(run).is_err()
+        };
+        assert!((0..24).any(|n| fails((n / 4, n % 4))));
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub(crate) struct Plug {
     pub(crate) spoiled_data: BTreeSet<Page>,
     /// So many programs on battery fail from now on, and their blocks are bad.
     pub(crate) failing_on_battery: u32,
+    /// Blocks that cannot be erased any more. To find that out is no operation.
+    pub(crate) failing_to_erase: BTreeSet<Block>,
     /// Whether it keeps the bytes of every page, as a driver of real chips does: what is programmed as a tag reads as bytes.
     pub(crate) keeps_bytes: bool,
     /// Of each program its seq, when it may start, and when it is done; where that is to be noted.
@@ -101,6 +103,7 @@ impl Plug {
             spoiled: BTreeSet::new(),
             spoiled_data: BTreeSet::new(),
             failing_on_battery: 0,
+            failing_to_erase: BTreeSet::new(),
             keeps_bytes: false,
             programs: None,
             marks_left: None,
@@ -337,6 +340,9 @@ impl Nand for Plug {
     fn erase(&mut self, block: Block, op: Op) -> Result<Time, EraseError> {
         if self.cut_at.is_some() {
             return Err(EraseError::NoSuchBlock(block));
+        }
+        if self.failing_to_erase.contains(&block) {
+            return Err(EraseError::Failed(block));
         }
         let result = self.seen.erase(block, op);
         if result.is_ok() {

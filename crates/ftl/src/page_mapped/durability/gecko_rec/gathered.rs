@@ -39,6 +39,8 @@ pub(super) struct GeckoGathered {
     pub(super) behind_suspects: Vec<(Page, Page)>,
     /// The pages of the mapping log's runs as the last flush covers them: what is needed until the next one.
     pub(super) covered_runs: Vec<Page>,
+    /// The logical pages, ascending, that suspect runs trim.
+    pub(super) trimmed_by_suspects: Vec<LogicalPage>,
     /// Metadata pages that will be needed if suspect ones turn bad before they are copied.
     pub(super) fallbacks: Vec<Page>,
     /// Older copies of pages, where the scan met a newer one.
@@ -66,6 +68,7 @@ impl GeckoGathered {
             freed: Vec::new(),
             behind_suspects: Vec::new(),
             covered_runs: Vec::new(),
+            trimmed_by_suspects: Vec::new(),
             fallbacks: Vec::new(),
             older: Vec::new(),
             lost: None,

@@ -167,7 +167,9 @@ impl GeckoGathered {
         let needed = blocks_of(&mut translation.needed().chain(self.covered_runs.iter().copied()));
         let fallbacks = blocks_of(&mut self.fallbacks.iter().copied());
         let hold_fallbacks = drive.keeps(Barrier::FallbacksHeld);
-        let is_fallback = |block| hold_fallbacks && fallbacks.binary_search(&block).is_ok();
+        // Without Gecko nothing has listed what suspect runs alone trim.
+        let holds_all = !self.trimmed_by_suspects.is_empty() && !drive.ftl.validity.is_believed();
+        let is_fallback = |block| hold_fallbacks && (holds_all || fallbacks.binary_search(&block).is_ok());
         let mut emptied = Vec::new();
         for block in self.bid.user_blocks() {
             if drive.ftl.blocks.counters.live(block) > 0 {

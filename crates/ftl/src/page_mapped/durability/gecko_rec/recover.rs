@@ -36,7 +36,7 @@ use crate::page_mapped::validity::{LogarithmicGecko, Validity, ValidityScan};
 use crate::{FtlError, RecoveryReport};
 use alloc::vec::Vec;
 use core::ops::Range;
-use phelsuma_nand::{Block, Nand, SpareRead};
+use phelsuma_nand::{Block, LogicalPage, Nand, SpareRead};
 
 /// Scanning this many times C pages means that cuts come faster than checkpoints: everything is synchronized then.
 const SCANNED_MAX: u64 = 4;
@@ -120,15 +120,18 @@ impl GeckoGathered {
         let geometry = drive.geometry();
         let folded = self.folded_since(drive, translation);
         self.scratch += folded.capacity() * size_of::<Range<u32>>();
-        let (pages, (overruled, covered, found)) =
-            drive.read_mapping(|paged, io| paged.restore_log(io, &self.mapping_log, (frozen, &folded)));
-        self.covered_runs = covered;
+        // Some may be suspects no more once all pages written lately have been found.
+        let is_suspect = |page| self.suspect_metadata.iter().any(|found| found.page == page);
+        let (pages, mut restored) =
+            drive.read_mapping(|paged, io| paged.restore_log(io, &self.mapping_log, (frozen, &folded), is_suspect));
         for page in pages {
             drive.ftl.blocks.counters.add(geometry.block_of(page));
         }
         // With the runs that were read for them.
-        self.scratch += overruled.capacity() * size_of::<Overruled>() + self.mapping_log.bytes() + found;
-        for Overruled { key, page, until } in overruled {
+        self.scratch += restored.bytes() + self.mapping_log.bytes();
+        self.covered_runs = core::mem::take(&mut restored.covered);
+        self.trimmed_by_suspects = core::mem::take(&mut restored.trimmed_by_suspects);
+        for Overruled { key, page, until } in restored.overruled {
             // A table on flash may say anything, with a checksum that fits.
             if !geometry.contains(page) || !self.bid.holds_user_pages(geometry.block_of(page)) {
                 continue;
@@ -137,6 +140,7 @@ impl GeckoGathered {
             if was_older_copy(read, key, until + 1) {
                 self.silent.extend((read == SpareRead::Unreadable).then(|| drive.silent_at(page)));
                 self.reports.push(page);
+                self.fallbacks.extend(self.is_trimmed_by_suspects(LogicalPage(key)).then_some(page));
             }
         }
     }

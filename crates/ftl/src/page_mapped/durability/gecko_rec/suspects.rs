@@ -13,6 +13,11 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
 
 impl GeckoGathered {
+    /// Whether a logical page is mapped again should suspect runs turn bad.
+    pub(super) fn is_trimmed_by_suspects(&self, key: LogicalPage) -> bool {
+        self.trimmed_by_suspects.binary_search(&key).is_ok()
+    }
+
     /// Of the suspect pages keeps those that still are, now that all pages written lately have been found. Finds what
     /// will be needed should one turn bad before it is copied.
     pub(super) fn find_fallbacks<N: Nand>(

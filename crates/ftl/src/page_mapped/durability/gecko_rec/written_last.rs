@@ -200,8 +200,8 @@ impl GeckoGathered {
         })
     }
 
-    /// What translation pages that were synchronized since the last flush do not name any more. Should such a one turn
-    /// bad, it was not trimmed.
+    /// What translation pages that were synchronized since the last flush do not name any more, or runs of a log. Should
+    /// such a one turn bad, it was not trimmed.
     fn report_what_was_trimmed<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
@@ -215,7 +215,7 @@ impl GeckoGathered {
         for of_part in settled.chunk_by(|(a, ..), (b, ..)| a == b) {
             let part = of_part[0].0;
             let version = translation.newest_of(part).map(|version| version.page);
-            let trimmed: Option<Vec<Page>> = drive.read_mapping(|paged, io| {
+            let trimmed: Option<Vec<(LogicalPage, Page)>> = drive.read_mapping(|paged, io| {
                 let is_elsewhere = of_part.iter().any(|(_, key, _)| paged.place_in_runs(*key).is_none());
                 let bytes = match is_elsewhere {
                     true => paged.entries_without_log(io, part, version)?.to_vec(),
@@ -223,13 +223,16 @@ impl GeckoGathered {
                 };
                 let place = |key| paged.place_in_runs(key).unwrap_or_else(|| paged.place_in(&bytes, key));
                 let trimmed = of_part.iter().filter(|(_, key, page)| place(*key) != Place::At(*page));
-                Some(trimmed.map(|(_, _, page)| *page).collect())
+                Some(trimmed.map(|(_, key, page)| (*key, *page)).collect())
             });
             let Some(trimmed) = trimmed else { continue };
-            if self.is_suspect(translation, part) {
-                self.fallbacks.extend(&trimmed);
+            let is_suspect = self.is_suspect(translation, part);
+            for (key, page) in trimmed {
+                if is_suspect || self.is_trimmed_by_suspects(key) {
+                    self.fallbacks.push(page);
+                }
+                self.reports.push(page);
             }
-            self.reports.extend(trimmed);
         }
         drive.ftl.mapping.forget_looked_up();
     }

@@ -12,8 +12,8 @@
 //! the logical page alone. If the physical page was erased and written again with the same logical page, its newest
 //! content would be reported as stale.
 
-use super::log::{InLog, LookedUpTo};
-use super::{Overruled, PagedMapping, Slot, get, put};
+use super::log::{InLog, LookedUpTo, RestoredLog};
+use super::{PagedMapping, Slot, get, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;
@@ -230,18 +230,19 @@ impl PagedMapping {
     }
 
     /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to a
-    /// moment, and translation pages were folded since that have these logical pages. Where its pages are; the entries
-    /// that others have overruled since, the pages of the runs before that, and the bytes of RAM that it took.
+    /// moment, and translation pages were folded since that have these logical pages. Where its pages are, and the
+    /// findings.
     pub(crate) fn restore_log<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
         since: (u64, &[Range<u32>]),
-    ) -> (Vec<Page>, (Vec<Overruled>, Vec<Page>, usize)) {
+        is_suspect: impl Fn(Page) -> bool,
+    ) -> (Vec<Page>, RestoredLog) {
         let Some(log) = &mut self.log else { return Default::default() };
-        let before = log.restore(io, scan, since);
+        let restored = log.restore(io, scan, since, is_suspect);
         self.damaged |= log.is_damaged();
-        (log.pages(), before)
+        (log.pages(), restored)
     }
 
     /// The pages of runs of the log that such a scan would find.

@@ -33,6 +33,7 @@ mod shape;
 mod spill;
 
 pub(super) use lookup::InLog;
+pub(super) use restore::RestoredLog;
 pub(super) use shape::LogShape;
 
 use crate::barriers::{Barrier, Barriers};

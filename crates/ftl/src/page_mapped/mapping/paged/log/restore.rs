@@ -8,6 +8,7 @@
 
 use super::{FILTER_BITS, Look, MappingLog, Overruled, Sealed, Tally};
 use crate::barriers::Barrier;
+use crate::page_mapped::mapping::{Place, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::runs::{Filter, Rule, Run, RunPage, SortedRuns, read_page};
 use crate::page_mapped::validity::ValidityScan;
@@ -15,6 +16,29 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::Range;
 use phelsuma_nand::{LogicalPage, Nand, Page};
+
+/// The findings of a mount in the log.
+#[derive(Default)]
+pub(crate) struct RestoredLog {
+    /// The entries that merges and folds have overruled since Gecko's last flush: perhaps their pages are unreported.
+    pub(crate) overruled: Vec<Overruled>,
+    /// The pages of the runs as that flush covers them, which the next recovery needs unless Gecko is flushed.
+    pub(crate) covered: Vec<Page>,
+    /// The logical pages, ascending, that runs trim of which a page is suspect: should it turn bad, they are mapped.
+    pub(crate) trimmed_by_suspects: Vec<LogicalPage>,
+    /// RAM that it took to find the runs, in bytes.
+    found: usize,
+}
+
+impl RestoredLog {
+    /// The RAM that it takes and took, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.overruled.capacity() * size_of::<Overruled>()
+            + self.covered.capacity() * size_of::<Page>()
+            + self.trimmed_by_suspects.capacity() * size_of::<LogicalPage>()
+            + self.found
+    }
+}
 
 /// Whether a merge whose last page has these marks is covered by a flush of Gecko that covers everything up to `covered`.
 fn is_covered(covered: u64) -> impl Fn([u64; 2]) -> bool {
@@ -24,14 +48,14 @@ fn is_covered(covered: u64) -> impl Fn([u64; 2]) -> bool {
 impl MappingLog {
     /// Takes the runs that are on flash for its own, where the last flush of Gecko covers everything up to `covered`, and
     /// translation pages were folded since that have the logical pages of `folded`. The entries that merges and folds
-    /// have overruled since: perhaps their pages are unreported. And the pages of the runs before that, which the next
-    /// recovery needs unless Gecko is flushed. And the bytes of RAM that it took to find them.
+    /// have overruled since: perhaps their pages are unreported.
     pub(in super::super) fn restore<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         scan: &ValidityScan,
         (covered, folded): (u64, &[Range<u32>]),
-    ) -> (Vec<Overruled>, Vec<Page>, usize) {
+        is_suspect: impl Fn(Page) -> bool,
+    ) -> RestoredLog {
         let mut found = self.sorted.found_in(scan.clone());
         let (before, are_whole) = self.sorted.choose(io, &mut found, is_covered(covered));
         self.sorted.lose(!are_whole);
@@ -46,7 +70,9 @@ impl MappingLog {
         self.tally = Tally::default();
         let SortedRuns { runs, page, kind, tuning, .. } = &mut self.sorted;
         let (mut waiting, mut lost) = (0, false);
+        let mut trimmed_by_suspects = Vec::new();
         for run in runs {
+            let run_is_suspect = run.pages().any(&is_suspect);
             let entries = run.directory.len() * tuning.layout.entries();
             let mut filter = Filter::new(entries, FILTER_BITS);
             let mut first = 0;
@@ -60,14 +86,19 @@ impl MappingLog {
                 for at in 0..view.entries() {
                     filter.insert(view.key(at));
                     waiting += u64::from(self.rule.counts(view.key(at), &run.header));
+                    if run_is_suspect && !matches!(place_of(view.word(at, 0)), Place::At(_)) {
+                        trimmed_by_suspects.push(LogicalPage(view.key(at)));
+                    }
                 }
             }
             run.filter = Some(filter);
         }
         self.waiting = waiting;
         self.sorted.lose(lost);
-        let pages = before.iter().flat_map(Run::pages).collect();
-        (self.overruled_since(io, before, folded), pages, found)
+        trimmed_by_suspects.sort_unstable();
+        let covered = before.iter().flat_map(Run::pages).collect();
+        let overruled = self.overruled_since(io, before, folded);
+        RestoredLog { overruled, covered, trimmed_by_suspects, found }
     }
 
     /// The entries that others overrule in those runs of `before` that were merged since, and for the logical pages of
