@@ -7,7 +7,7 @@ use crate::barriers::Barrier;
 use crate::page_mapped::durability::common::{BlockInformation, was_older_copy};
 use crate::page_mapped::validity::Validity;
 use alloc::vec::Vec;
-use phelsuma_nand::{LogicalPage, Nand, Page, SpareRead};
+use phelsuma_nand::{Block, LogicalPage, Nand, Page, SpareRead};
 
 impl GeckoGathered {
     /// Appendix C.2.2: what synchronizations since the last flush have found to be stale.
@@ -28,10 +28,15 @@ impl GeckoGathered {
 
     /// That pages of Gecko are lost, if this recovery is the first to see it: before the blocks with the evidence are
     /// erased.
-    pub(super) fn write_down_damage<N: Nand>(&self, drive: &mut GeckoDrive<'_, N>) -> Result<(), FtlError> {
+    pub(super) fn write_down_damage<N: Nand>(
+        &self,
+        drive: &mut GeckoDrive<'_, N>,
+        emptied: &mut Vec<Block>,
+    ) -> Result<(), FtlError> {
         if !drive.ftl.validity.has_untold_damage() || !drive.keeps(Barrier::DamageWritten) {
             return Ok(());
         }
+        drive.let_go_if_out_of_blocks(emptied);
         drive.write_validity(|validity, io| validity.checkpoint(io))?;
         drive.hear_news()
     }

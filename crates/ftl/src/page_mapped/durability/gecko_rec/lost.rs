@@ -136,6 +136,7 @@ impl GeckoGathered {
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
         translation: &TranslationPages,
+        emptied: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
         let Some(lost) = self.lost.take().filter(|_| drive.keeps(Barrier::LostVersionsLookedFor)) else {
             return Ok(());
@@ -161,6 +162,7 @@ impl GeckoGathered {
                 .filter(|(_, page)| !places.is_stale(*page))
                 .collect();
             let is_gone = |page| is_in_doubt && places.is_gone(&geometry, page, synchronized);
+            drive.let_go_if_out_of_blocks(emptied);
             drive.write_mapping(|paged, io, before| {
                 paged.restore_part(io, part, &learnt, news.contains(&part), is_gone, before)
             })?;

@@ -174,9 +174,9 @@ impl GeckoGathered {
     ) -> Result<(), FtlError> {
         self.copy_suspects(drive, &mut emptied)?;
         drive.let_kept_go();
-        self.write_lost(drive, translation)?;
+        self.write_lost(drive, translation, &mut emptied)?;
         self.write_dangling(drive, &mut emptied)?;
-        self.write_down_damage(drive)?;
+        self.write_down_damage(drive, &mut emptied)?;
         for block in emptied {
             drive.ftl.blocks.release(block);
         }
