@@ -72,8 +72,8 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         }
     }
 
-    /// Which of these pages translation pages name: they had completed when those were synchronized, so no cut has torn
-    /// them. `versions` gives of each translation page the newest version and when that was synchronized; some entries
+    /// Which of these pages translation pages name, ascending, with the logical pages: they had completed when those were
+    /// synchronized, so no cut has torn them. `versions` gives of each translation page the newest version and when that was synchronized; some entries
     /// may be `overruled` by a newer page.
     ///
     /// Reads the translation pages that were synchronized after the oldest of them can have been programmed. Where a
@@ -83,7 +83,7 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         silent: &[Silent],
         versions: impl Iterator<Item = (u32, Page, u64)>,
         overruled: impl Fn(&PagedMapping, LogicalPage) -> bool,
-    ) -> Vec<Page> {
+    ) -> Vec<(Page, LogicalPage)> {
         let mut named = Vec::new();
         let Some(oldest) = silent.iter().map(|silent| silent.after).min() else { return Vec::new() };
         if !self.keeps(Barrier::SilentLookedUp) {
@@ -110,7 +110,7 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
             paged.named_in_log(io, &pages)
         });
         named.extend(in_log.into_iter().filter(|(key, _)| !overruled(&self.ftl.mapping, *key)));
-        let mut named: Vec<Page> = named.into_iter().map(|(_, page)| page).collect();
+        let mut named: Vec<(Page, LogicalPage)> = named.into_iter().map(|(key, page)| (page, key)).collect();
         named.sort_unstable();
         named
     }

@@ -86,11 +86,12 @@ impl GeckoGathered {
             + 2 * self.behind_suspects.capacity())
             * size_of::<Page>();
         let blocks = self.freed.capacity() * size_of::<Block>();
+        let trimmed = self.trimmed_by_suspects.capacity() * size_of::<LogicalPage>();
         let suspects = self.suspects.capacity() * size_of::<Suspect>();
         let silent = (self.silent.capacity() + self.unreadable.capacity()) * size_of::<Silent>();
         let places = self.places.as_ref().map_or(0, Places::bytes);
         self.bid.bytes()
             + places
-            + (self.mapping_log.bytes() + founds + pages + blocks + suspects + silent + self.scratch) as u64
+            + (self.mapping_log.bytes() + founds + pages + trimmed + blocks + suspects + silent + self.scratch) as u64
     }
 }

@@ -136,8 +136,13 @@ impl GeckoGathered {
     /// Of the pages of which nothing can be read those that translation pages name are not reported: which these are.
     fn look_up_silent<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, translation: &TranslationPages) -> Vec<Page> {
         let silent: Vec<Silent> = self.silent.iter().chain(&self.unreadable).copied().collect();
-        let overruled = |paged: &PagedMapping, key| paged.found(key).is_some();
-        let named = drive.named_among(&silent, translation.versions(), overruled);
+        let by_suspect = |place| self.suspects.iter().any(|suspect| place == Place::At(suspect.found.page));
+        let overruled = |paged: &PagedMapping, key| paged.found(key).is_some_and(|place| !by_suspect(place));
+        let mut named = drive.named_among(&silent, translation.versions(), overruled);
+        // A page that a suspect takes the place of counts again should that turn bad: as a read error.
+        let replaced = named.extract_if(.., |(_, key)| drive.ftl.mapping.found(*key).is_some());
+        self.fallbacks.extend(replaced.map(|(page, _)| page));
+        let named: Vec<Page> = named.into_iter().map(|(page, _)| page).collect();
         self.reports.extend(self.unreadable.iter().map(|silent| silent.page));
         self.reports.sort_unstable();
         self.reports.dedup();

@@ -127,10 +127,10 @@ impl GeckoGathered {
         for page in pages {
             drive.ftl.blocks.counters.add(geometry.block_of(page));
         }
-        // With the runs that were read for them.
-        self.scratch += restored.bytes() + self.mapping_log.bytes();
         self.covered_runs = core::mem::take(&mut restored.covered);
         self.trimmed_by_suspects = core::mem::take(&mut restored.trimmed_by_suspects);
+        // With the runs that were read for them.
+        self.scratch += restored.bytes() + self.mapping_log.bytes();
         for Overruled { key, page, until } in restored.overruled {
             // A table on flash may say anything, with a checksum that fits.
             if !geometry.contains(page) || !self.bid.holds_user_pages(geometry.block_of(page)) {

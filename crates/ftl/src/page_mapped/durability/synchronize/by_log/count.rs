@@ -119,7 +119,9 @@ impl Gathered<LiveByLog> {
         let log = &mut self.live_by;
         let versions = || translation.newest().map(|(part, version)| (part, version.page, version.synchronized));
         let overruled = |_: &PagedMapping, key: LogicalPage| found.knows(key.0);
-        let named = drive.named_among(&log.silent, versions(), overruled);
+        let pages =
+            |named: Vec<(Page, LogicalPage)>| -> Vec<Page> { named.into_iter().map(|(page, _)| page).collect() };
+        let named = pages(drive.named_among(&log.silent, versions(), overruled));
         if !named.is_empty() {
             log.leave_out(&geometry, &named);
             log.reports.retain(|page| named.binary_search(page).is_err());
@@ -129,7 +131,7 @@ impl Gathered<LiveByLog> {
         }
         log.silent.retain(|silent| named.binary_search(&silent.page).is_err());
         let unreadable: Vec<Silent> = log.unreadable.iter().chain(&told.in_front).copied().collect();
-        let named = drive.named_among(&unreadable, versions(), overruled);
+        let named = pages(drive.named_among(&unreadable, versions(), overruled));
         told.pages.retain(|page| named.binary_search(page).is_err());
         log.unreadable.retain(|silent| named.binary_search(&silent.page).is_err());
         told.in_front.retain(|silent| named.binary_search(&silent.page).is_err());

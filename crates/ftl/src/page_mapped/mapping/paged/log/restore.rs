@@ -33,10 +33,9 @@ pub(crate) struct RestoredLog {
 impl RestoredLog {
     /// The RAM that it takes and took, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.overruled.capacity() * size_of::<Overruled>()
-            + self.covered.capacity() * size_of::<Page>()
-            + self.trimmed_by_suspects.capacity() * size_of::<LogicalPage>()
-            + self.found
+        let pages = self.covered.capacity() * size_of::<Page>();
+        let trimmed = self.trimmed_by_suspects.capacity() * size_of::<LogicalPage>();
+        self.overruled.capacity() * size_of::<Overruled>() + pages + trimmed + self.found
     }
 }
 
