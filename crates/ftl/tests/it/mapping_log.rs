@@ -1,7 +1,7 @@
 //! The mapping log on drives where its merges take longer than from one spill to the next.
 
 use crate::common::{Host, Step, chips, config, most_pages, scaled, small};
-use phelsuma_ftl::{Barrier, Config};
+use phelsuma_ftl::Config;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_nand::{Block, Geometry, Kind, Page};
 use std::collections::BTreeSet;
@@ -85,12 +85,17 @@ fn a_page_of_a_run_that_goes_bad_is_made_again() {
     }
 }
 
-/// A trim of all pages of some blocks is cut after so many operations, and leaves a run that reads well until the power
-/// fails again. So it does in the recovery that has read it, after so many.
-fn trimmed_by_a_run_that_turns_bad(preset: &str, forgets: Option<Barrier>, (first, again): (u64, u64)) {
-    let trimmed = 64..96;
-    let mut config = Config { forgets, ..config(preset, 308) };
+/// With room for a trim of many pages in one run.
+fn of_few_pages(preset: &str) -> Config {
+    let mut config = config(preset, 308);
     config.composition.set("mapping.cache", "64").unwrap();
+    config
+}
+
+/// A trim of all pages of some blocks is cut after `first` operations, and leaves a run that reads well until the power
+/// fails again. That is in the recovery that has read it, after `again` operations.
+fn trimmed_by_a_run_that_turns_bad(config: Config, (first, again): (u64, u64)) {
+    let trimmed = 64..96;
     let mut host = Host::new(chips(small(4, 512, 1, 1)), config, 1);
     for _ in 0..8 {
         host.overwrite().unwrap();
@@ -132,7 +137,7 @@ fn trimmed_by_a_run_that_turns_bad(preset: &str, forgets: Option<Barrier>, (firs
 fn what_a_run_trims_that_turns_bad_is_not_erased() {
     for preset in ["geckoftl+long-log", "geckoftl+long-log+wear+slices"] {
         for (first, again) in (0..24).map(|n| (n / 4, n % 4)) {
-            trimmed_by_a_run_that_turns_bad(preset, None, (first, again));
+            trimmed_by_a_run_that_turns_bad(of_few_pages(preset), (first, again));
         }
     }
 }
@@ -140,6 +145,7 @@ fn what_a_run_trims_that_turns_bad_is_not_erased() {
 #[cfg(phelsuma_mutants)]
 mod mutants {
     use super::*;
+    use phelsuma_ftl::Barrier;
 
     #[test]
     fn a_fold_that_reports_again_what_a_merge_has_reported_is_found() {
@@ -151,8 +157,8 @@ mod mutants {
     #[test]
     fn a_drive_that_erases_what_such_a_run_trims_is_found() {
         let fails = |cuts| {
-            let run = || trimmed_by_a_run_that_turns_bad("geckoftl+long-log", Some(Barrier::FallbacksHeld), cuts);
-            std::panic::catch_unwind(run).is_err()
+            let config = Config { forgets: Some(Barrier::FallbacksHeld), ..of_few_pages("geckoftl+long-log") };
+            std::panic::catch_unwind(|| trimmed_by_a_run_that_turns_bad(config, cuts)).is_err()
         };
         assert!((0..24).any(|n| fails((n / 4, n % 4))));
     }

@@ -12,6 +12,18 @@ fn host(preset: &str, share: f64) -> Host {
     Host::with_share(preset, small(32, 40, 1, 1), share)
 }
 
+impl Host {
+    /// The power fails at the program or erase after the next `operations`, and is back.
+    fn cut_after(&mut self, operations: u64, program: ProgramFault, erase: EraseFault, run: impl FnOnce(&mut Self)) {
+        self.plug.program_faults = vec![program];
+        self.plug.erase_faults = vec![erase];
+        self.plug.arm(operations);
+        run(self);
+        assert!(self.plug.cut_at().is_some(), "there were no {operations} operations");
+        self.power_back();
+    }
+}
+
 #[test]
 fn a_torn_page_that_one_recovery_rejects_is_rejected_by_the_next_one_too() {
     for preset in scanned() {

@@ -2,7 +2,6 @@
 
 use super::{Plug, below, chips, config, most_pages, with_metadata};
 use phelsuma_ftl::{Config, Ftl, FtlError, Hint, HostData, HostPage, WriteRequest, format, recover};
-use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_nand::{Block, Content, Geometry, Kind, LogicalPage, Nand, Op, PageRead, Purpose, SimNand, Spare, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -349,22 +348,6 @@ impl Host {
         let findings = ftl.check(&mut self.plug);
         assert_eq!(ftl.counters(), before, "a check changes what the FTL has counted");
         assert!(findings.is_empty(), "the FTL's structures disagree: {findings:#?}");
-    }
-
-    /// The power fails at the program or erase after the next `operations`, and is back.
-    pub(crate) fn cut_after(
-        &mut self,
-        operations: u64,
-        program: ProgramFault,
-        erase: EraseFault,
-        run: impl FnOnce(&mut Self),
-    ) {
-        self.plug.program_faults = vec![program];
-        self.plug.erase_faults = vec![erase];
-        self.plug.arm(operations);
-        run(self);
-        assert!(self.plug.cut_at().is_some(), "there were no {operations} operations");
-        self.power_back();
     }
 
     /// The power is back after a cut; the drive is not up yet.

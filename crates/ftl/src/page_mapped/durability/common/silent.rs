@@ -72,9 +72,9 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         }
     }
 
-    /// Which of these pages translation pages name, ascending, with the logical pages: they had completed when those were
-    /// synchronized, so no cut has torn them. `versions` gives of each translation page the newest version and when that was synchronized; some entries
-    /// may be `overruled` by a newer page.
+    /// Which of these pages translation pages name, ascending, with the logical pages. They had completed when those were
+    /// synchronized, so no cut has torn them. `versions` gives of each translation page the newest version and when that
+    /// was synchronized. Some entries may be `overruled` by a newer page.
     ///
     /// Reads the translation pages that were synchronized after the oldest of them can have been programmed. Where a
     /// cut has just torn a page that is hardly any.

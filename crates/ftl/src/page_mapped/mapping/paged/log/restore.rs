@@ -46,8 +46,7 @@ fn is_covered(covered: u64) -> impl Fn([u64; 2]) -> bool {
 
 impl MappingLog {
     /// Takes the runs that are on flash for its own, where the last flush of Gecko covers everything up to `covered`, and
-    /// translation pages were folded since that have the logical pages of `folded`. The entries that merges and folds
-    /// have overruled since: perhaps their pages are unreported.
+    /// translation pages were folded since that have the logical pages of `folded`.
     pub(in super::super) fn restore<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
