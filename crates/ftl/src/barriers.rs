@@ -240,6 +240,8 @@ barriers! {
     NewestLogPageFound,
     /// A block log that is given up is marked bad from its oldest block on.
     OldestLogBlockFirst,
+    /// The block with the newest page of a block log is not erased to go on with the log.
+    NewestLogBlockStays,
     /// A block log is written anew if a first page shows something else than its slice says and the block was not opened
     /// since.
     OutdatedLogWrittenAnew,

@@ -80,7 +80,8 @@ impl PageMapped {
             return Ok(at);
         }
         let nothing = HoldsOfBlocks::new(nand.geometry().blocks());
-        self.blocks.go_on_with_log(nothing, FoundLog { newest: region.last(), chain: None });
+        let last = region.last();
+        self.blocks.go_on_with_log(nothing, FoundLog { newest: last, written_to: last, chain: None });
         self.blocks.write_log(nand, &mut self.durability, None, Purpose::Format, at)
     }
 }

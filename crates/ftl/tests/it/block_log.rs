@@ -265,6 +265,48 @@ fn a_cut_while_the_log_is_given_up_leaves_no_older_one_to_believe() {
     (1..=4).for_each(|seed| given_up(&|_| {}, seed));
 }
 
+/// First pages of all blocks of the region but the newest have gone bad, and so has the newest page. So the log is in
+/// doubt, and any block may have been written last. The power fails once the next block is erased. Panics at an error.
+fn all_are_silent(prepare: &dyn Fn(&mut Config), seed: u64) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut host = host_on(small(16, 160, 1, 1), 0.9, prepare, seed);
+    host.overwrite().unwrap();
+    let geometry = *host.plug.geometry();
+    loop {
+        work(&mut host, 20, &mut rng);
+        let pages = log_pages(&mut host);
+        if pages.len() > 50 && (3..9).contains(&geometry.index_of(pages[pages.len() - 1].0)) {
+            break;
+        }
+    }
+    cut(&mut host);
+    let newest = log_pages(&mut host).last().unwrap().0;
+    let first_pages: Vec<Page> =
+        log_pages(&mut host).iter().map(|(page, _)| *page).filter(|page| geometry.index_of(*page) == 0).collect();
+    assert_eq!(first_pages.len(), 4, "the region is not full");
+    let mut sim = host.plug.copy();
+    for page in first_pages.into_iter().filter(|page| geometry.block_of(*page) != geometry.block_of(newest)) {
+        sim.decay(page, Decay::Uncorrectable);
+    }
+    sim.decay(newest, Decay::Uncorrectable);
+    host.plug.replace(sim);
+    host.plug.erase_faults = vec![EraseFault::Unacknowledged];
+    host.plug.arm(0);
+    assert!(host.recover().is_err() && host.plug.cut_at().is_some(), "the log is not written anew");
+    host.power_back();
+    host.plug.disarm();
+    host.recover().unwrap();
+    host.compare_all();
+    host.overwrite().unwrap();
+    host.compare_all();
+    host.check();
+}
+
+#[test]
+fn the_newest_page_stays_where_every_other_block_is_in_doubt() {
+    (1..=4).for_each(|seed| all_are_silent(&|_| {}, seed));
+}
+
 /// Cuts a few operations apart. Panics at an error.
 fn cuts(prepare: &dyn Fn(&mut Config), seed: u64) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -345,10 +387,11 @@ fn cuts_around_pages_of_the_log_lose_nothing() {
 fn mutants_of_the_block_log_go_wrong() {
     use phelsuma_ftl::Barrier;
     type Suffer = fn(&dyn Fn(&mut Config), u64);
-    let tries: [(Barrier, Suffer); 3] = [
+    let tries: [(Barrier, Suffer); 4] = [
         (Barrier::LoggedBeforeOpened, cuts_around_log_pages),
         (Barrier::NewestLogPageFound, decays),
         (Barrier::OldestLogBlockFirst, given_up),
+        (Barrier::NewestLogBlockStays, all_are_silent),
     ];
     for (barrier, suffer) in tries {
         let forget = |config: &mut Config| (config.forgets, config.name) = (Some(barrier), "mutant".into());

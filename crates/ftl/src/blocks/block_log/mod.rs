@@ -62,8 +62,11 @@ struct Writing {
 
 /// A block log as a mount has found it.
 pub(crate) struct FoundLog {
-    /// The block with the newest page, or the one in front of that to be written next.
+    /// The block with the newest page that can be read.
     pub(crate) newest: Block,
+    /// The block in front of the one to be written next: that one, or the last in which something may have been written
+    /// since.
+    pub(crate) written_to: Block,
     /// Its chain, if that can be continued.
     pub(crate) chain: Option<FoundChain>,
 }
@@ -105,7 +108,7 @@ pub(crate) struct BlockLog {
 impl BlockLog {
     /// A log over blocks that hold this, as it was found, or that begins anew with chain `anew`.
     fn new(geometry: &Geometry, holds: HoldsOfBlocks, found: FoundLog, anew: u64) -> Self {
-        let full = Writing { block: found.newest, next: geometry.pages_per_block(), ready: Time::ZERO };
+        let full = Writing { block: found.written_to, next: geometry.pages_per_block(), ready: Time::ZERO };
         let uncovered = if found.chain.is_some() { 0 } else { geometry.blocks() };
         let first = FoundChain { version: anew, number: u32::MAX, slice_end: 0, reserved: Vec::new() };
         let FoundChain { version, number, slice_end, mut reserved } = found.chain.unwrap_or(first);

@@ -96,7 +96,7 @@ pub(crate) struct Host {
     /// The moment of the next request.
     pub(crate) at: Time,
     /// When all requests so far are acknowledged.
-    acked: Time,
+    pub(crate) acked: Time,
     next_tag: u64,
     /// Whether the host waits for each request before it makes the next.
     pub(crate) waits: bool,

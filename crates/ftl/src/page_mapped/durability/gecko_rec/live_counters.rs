@@ -65,6 +65,9 @@ impl GeckoGathered {
             let has_gone_bad = self.unreadable.iter().any(took_a_place) || self.silent.iter().any(completed);
             self.find_dangling(drive, translation, has_gone_bad);
         }
+        if by_table && !self.trimmed_by_suspects.is_empty() {
+            self.hold_what_suspects_trim(drive, frozen, translation);
+        }
         if !by_table {
             let geometry = drive.geometry();
             for block in self.reports.iter().map(|page| geometry.block_of(*page)) {
@@ -172,9 +175,7 @@ impl GeckoGathered {
         let needed = blocks_of(&mut translation.needed().chain(self.covered_runs.iter().copied()));
         let fallbacks = blocks_of(&mut self.fallbacks.iter().copied());
         let hold_fallbacks = drive.keeps(Barrier::FallbacksHeld);
-        // Without Gecko nothing has listed what suspect runs alone trim.
-        let holds_all = !self.trimmed_by_suspects.is_empty() && !drive.ftl.validity.is_believed();
-        let is_fallback = |block| hold_fallbacks && (holds_all || fallbacks.binary_search(&block).is_ok());
+        let is_fallback = |block| hold_fallbacks && fallbacks.binary_search(&block).is_ok();
         let mut emptied = Vec::new();
         for block in self.bid.user_blocks() {
             if drive.ftl.blocks.counters.live(block) > 0 {

@@ -36,8 +36,10 @@ pub(super) struct LogReader {
     last: Option<(Spare, u32)>,
     /// The newest page, where its slice ends, and what it reserves.
     newest: Option<(FoundPage, u32, Vec<Block>)>,
-    /// The newest block, or the last one in which something may have been written since.
+    /// The block with the newest page.
     newest_block: Block,
+    /// The last block in which something may have been written since.
+    written_to: Block,
     /// Whether the log is in doubt.
     in_doubt: bool,
     /// By block: whether it was looked at.
@@ -84,6 +86,7 @@ impl LogReader {
             last: None,
             newest: None,
             newest_block,
+            written_to: newest_block,
             in_doubt,
             looked_at: alloc::vec![0; geometry.blocks().div_ceil(64) as usize],
             is_outdated: false,
@@ -95,7 +98,7 @@ impl LogReader {
         let is_silent = |block: Block| matches!(of(block), Some(Front::Unreadable | Front::Page(_, false)));
         let silent = ring.iter().filter(|block| **block != newest_block).take_while(|block| is_silent(**block));
         if let Some(last) = silent.last() {
-            (reader.newest_block, reader.in_doubt) = (*last, true);
+            (reader.written_to, reader.in_doubt) = (*last, true);
         }
         reader.blocks = ring;
         if reader.blocks.last() == Some(&newest_block) {
@@ -228,7 +231,7 @@ impl LogReader {
                 reserved: usable.collect(),
             }
         });
-        FoundLog { newest: self.newest_block, chain }
+        FoundLog { newest: self.newest_block, written_to: self.written_to, chain }
     }
 }
 

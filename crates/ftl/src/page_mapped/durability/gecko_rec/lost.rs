@@ -16,6 +16,7 @@
 //! that the last flush covered. Then there is no record of what the newer ones have made stale since. So the new
 //! version says that it stands for one that was lost, and from then on collections query the mapping.
 
+use super::dangling::Places;
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::translation::TranslationPages;
 use crate::FtlError;
@@ -78,6 +79,22 @@ impl Lost {
     /// The logical pages of which a page is learnt, ascending.
     pub(super) fn learnt_keys(&self) -> impl Iterator<Item = LogicalPage> + '_ {
         self.learnt.keys().copied().map(LogicalPage)
+    }
+
+    /// Pages that are stale in Gecko do not count.
+    pub(super) fn forget_stale(&mut self, places: &Places) {
+        self.learnt.retain(|_, found| !places.is_stale(found.page));
+    }
+
+    /// Whether this page was learnt.
+    pub(super) fn has_learnt(&self, key: LogicalPage, page: Page) -> bool {
+        self.learnt.get(&key.0).is_some_and(|found| found.page == page)
+    }
+
+    /// A page was copied; its copy is learnt where it was.
+    pub(super) fn copied(&mut self, (key, page): (LogicalPage, Page), to: Page) {
+        let learnt = self.learnt.get_mut(&key.0).filter(|found| found.page == page);
+        learnt.into_iter().for_each(|found| found.page = to);
     }
 
     /// A logical page that is known otherwise; the page that was learnt, if any.
@@ -157,10 +174,8 @@ impl GeckoGathered {
             }
             let synchronized = translation.newest_of(part).map_or(0, |version| version.synchronized);
             let of_part = lost.learnt.range(drive.ftl.mapping.range_of(part));
-            let learnt: Vec<(LogicalPage, Page)> = of_part
-                .map(|(key, found)| (LogicalPage(*key), found.page))
-                .filter(|(_, page)| !places.is_stale(*page))
-                .collect();
+            let learnt: Vec<(LogicalPage, Page)> =
+                of_part.map(|(key, found)| (LogicalPage(*key), found.page)).collect();
             let is_gone = |page| is_in_doubt && places.is_gone(&geometry, page, synchronized);
             drive.let_go_if_out_of_blocks(emptied);
             drive.write_mapping(|paged, io, before| {

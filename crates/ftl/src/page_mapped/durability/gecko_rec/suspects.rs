@@ -2,6 +2,7 @@
 
 use super::buffer::stale_by;
 use super::gathered::{GeckoDrive, GeckoGathered};
+use super::lost::Lost;
 use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
@@ -10,7 +11,7 @@ use crate::page_mapped::durability::common::{FoundPage, is_older_copy};
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead};
 
 impl GeckoGathered {
     /// Whether a logical page is mapped again should suspect runs turn bad.
@@ -31,6 +32,7 @@ impl GeckoGathered {
         let mut in_use: Vec<Page> = drive.read_mapping(|paged, io| paged.metadata_pages(io));
         in_use.extend(drive.ftl.validity.metadata_pages());
         in_use.extend(drive.ftl.mapping.found_pages());
+        in_use.extend(self.lost.iter().flat_map(Lost::learnt_pages));
         in_use.sort_unstable();
         let is_in_use = |found: &FoundPage| in_use.binary_search(&found.page).is_ok();
         let any_in_use = |kind| self.suspect_metadata.iter().any(|found| found.spare.kind == kind && is_in_use(found));
@@ -39,7 +41,7 @@ impl GeckoGathered {
             let behind = self.behind_suspects.iter().filter(|(suspect, _)| is_suspect(suspect));
             self.fallbacks.extend(behind.map(|(_, page)| *page));
             // And what those name: a trim has made it stale. What else a synchronization made stale has a newer copy
-            // that the scan has met.
+            // that the scan has met. One that has decayed since counts as well: as a read error.
             for (page, behind) in core::mem::take(&mut self.behind_suspects) {
                 let found = self.suspect_metadata.iter().find(|found| found.page == page);
                 let Some((part, version)) = found.and_then(|found| {
@@ -48,7 +50,9 @@ impl GeckoGathered {
                 }) else {
                     continue;
                 };
-                let stale = stale_by(drive, (part, behind, &version), is_older_copy);
+                let was_its_page =
+                    |read, key, before| read == SpareRead::Unreadable || is_older_copy(read, key, before);
+                let stale = stale_by(drive, (part, behind, &version), was_its_page);
                 self.fallbacks.extend(stale.into_iter().map(|(page, _)| page));
             }
         }
@@ -85,6 +89,35 @@ impl GeckoGathered {
         }
     }
 
+    /// Holds the pages that are mapped again should suspect runs turn bad, where Gecko is not believed: then no report
+    /// says which they are.
+    pub(super) fn hold_what_suspects_trim<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        frozen: u64,
+        translation: &TranslationPages,
+    ) {
+        let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
+        let scan = self.mapping_log.without(&suspects);
+        let keys = &self.trimmed_by_suspects;
+        let by_runs = drive.read_mapping(|paged, io| paged.named_by_runs(io, scan, (frozen, keys)));
+        self.fallbacks.extend(by_runs);
+        let mut bytes = (u32::MAX, None);
+        for key in keys.iter().copied() {
+            let part = drive.ftl.mapping.part_of(key);
+            if bytes.0 != part {
+                let version = translation.newest_of(part);
+                bytes = (part, version.and_then(|version| drive.read_translation_page(part, version.page)));
+            }
+            if let Some(Place::At(page)) = bytes.1.as_ref().map(|bytes| drive.ftl.mapping.place_in(bytes, key)) {
+                self.fallbacks.push(page);
+            }
+        }
+        let geometry = drive.geometry();
+        // A table on flash may say anything, with a checksum that fits.
+        self.fallbacks.retain(|page| geometry.contains(*page));
+    }
+
     /// Suspect pages go to fresh pages, before anything is written that rests on them.
     pub(super) fn copy_suspects<N: Nand>(
         &mut self,
@@ -103,10 +136,15 @@ impl GeckoGathered {
         drive.let_go_if_out_of_blocks(emptied);
         let of_mapping = [suspects(Kind::Translation), suspects(Kind::MappingLog)].concat();
         drive.write_mapping(|paged, io, _| paged.copy_pages(io, &of_mapping))?;
-        // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
+        // Chosen before the first copy is written: copies go to blocks where stale pages stood.
+        if let (Some(lost), Some(places)) = (&mut self.lost, &self.places) {
+            lost.forget_stale(places);
+        }
         self.suspects.retain(|suspect| {
             let FoundPage { page, spare } = suspect.found;
-            spare.kind == Kind::User && drive.ftl.mapping.found(LogicalPage(spare.key)) == Some(Place::At(page))
+            let key = LogicalPage(spare.key);
+            let is_learnt = || self.lost.as_ref().is_some_and(|lost| lost.has_learnt(key, page));
+            spare.kind == Kind::User && (drive.ftl.mapping.found(key) == Some(Place::At(page)) || is_learnt())
         });
         // They do not wait for each other.
         let at = drive.steps.now;
@@ -116,6 +154,7 @@ impl GeckoGathered {
             drive.let_go_if_out_of_blocks(emptied);
             let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::of_copy(&spare), at)?;
             drive.ftl.mapping.copied(key, to);
+            self.lost.iter_mut().for_each(|lost| lost.copied((key, page), to));
             drive.ftl.before.push(page);
         }
         Ok(())

@@ -162,11 +162,7 @@ impl GeckoGathered {
             true => !is_younger && found.spare.seq > synchronized,
             false => is_younger,
         };
-        let may_be_copied = || self.suspects.iter().any(|suspect| suspect.found.page == found.page);
-        if only_lost_has_it
-            && let Some(lost) = self.lost.as_mut().filter(|lost| lost.is_in_doubt(translation, part))
-            && !may_be_copied()
-        {
+        if only_lost_has_it && let Some(lost) = self.lost.as_mut().filter(|lost| lost.is_in_doubt(translation, part)) {
             lost.learn(found);
             return Ok(());
         }

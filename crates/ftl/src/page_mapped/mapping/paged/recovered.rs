@@ -255,6 +255,16 @@ impl PagedMapping {
         self.log.as_ref().map_or(Vec::new(), |log| log.pages_in_use(io, scan, covered))
     }
 
+    /// The pages that the runs of the log which such a scan would find name for these logical pages, ascending.
+    pub(crate) fn named_by_runs<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        scan: ValidityScan,
+        of: (u64, &[LogicalPage]),
+    ) -> Vec<Page> {
+        self.log.as_mut().map_or(Vec::new(), |log| log.named_by(io, scan, of))
+    }
+
     /// User pages of a translation page's range that were programmed until then are in the table, or overruled there,
     /// where the translation page was synchronized at `synchronized`.
     pub(crate) fn known_until(&self, synchronized: u64) -> u64 {

@@ -150,6 +150,27 @@ impl MappingLog {
         runs.iter().flat_map(Run::pages).collect()
     }
 
+    /// The pages that the runs which would be found in `scan` name for these logical pages, ascending.
+    pub(in super::super) fn named_by<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        scan: ValidityScan,
+        (covered, keys): (u64, &[LogicalPage]),
+    ) -> Vec<Page> {
+        let (runs, _) = self.sorted.choose(io, &mut self.sorted.found_in(scan), is_covered(covered));
+        let mut named = Vec::new();
+        let mut name = |key: u32, word: u32| match place_of(word) {
+            Place::At(page) if keys.binary_search(&LogicalPage(key)).is_ok() => named.push(page),
+            _ => {}
+        };
+        // Folded entries among them are held for nothing.
+        for run in &runs {
+            let mut rule = Look { newest: None, merges: &[], overruled: |_| {} };
+            self.sorted.merging.visit(io, core::slice::from_ref(run), &mut rule, |key, words, _| name(key, words[0]));
+        }
+        named
+    }
+
     /// Copies the pages that are to go.
     pub(in super::super) fn relocate<N: Nand>(
         &mut self,
