@@ -6,7 +6,7 @@ use crate::result::{
     ChannelResult, Channels, CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, ManagementSeconds,
     RamBytes, RamColumn, ReadsWeighted, RunResult, SeriesPoint, VictimChoices, WriteAmplification,
 };
-use phelsuma_ftl::Counter;
+use phelsuma_ftl::{Counter, RamLedger};
 use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time, Timing};
 use std::collections::BTreeMap;
 
@@ -71,6 +71,8 @@ pub(crate) struct Measurement {
     series_from: (u64, FlashStats),
     moments: Vec<Moment>,
     spacing: u64,
+    /// The largest of these moments and the end, by the papers' column. A merge under way takes RAM, for one.
+    ram: RamLedger,
     /// Programs per host page of the loop before, of a trace that is replayed.
     loop_before: Option<f64>,
 }
@@ -90,6 +92,7 @@ impl Measurement {
             series_from: (0, *nand.stats()),
             moments: Vec::new(),
             spacing: 64,
+            ram: drive.ftl().ram(),
             loop_before: None,
         }
     }
@@ -115,6 +118,7 @@ impl Measurement {
         if written >= self.moments.last().map_or(0, |m| m.write_pages) + self.spacing {
             let programs = now.total().programs - self.stats.total().programs;
             self.moments.push(Moment { write_pages: written, programs });
+            self.note_ram(drive);
             if self.moments.len() == MOMENTS_MAX {
                 let mut nth = 0;
                 self.moments.retain(|_| {
@@ -126,6 +130,13 @@ impl Measurement {
         }
         if self.interval.is_some_and(|i| written >= self.series_from.0 + i) {
             self.point(drive);
+        }
+    }
+
+    fn note_ram(&mut self, drive: &Drive) {
+        let now = drive.ftl().ram();
+        if now.papers_total() >= self.ram.papers_total() {
+            self.ram = now;
         }
     }
 
@@ -167,6 +178,7 @@ impl Measurement {
         if self.interval.is_some() && host.write_pages > self.series_from.0 {
             self.point(drive);
         }
+        self.note_ram(drive);
         let stats = drive.nand().stats().since(&self.stats);
         let total = stats.total();
         let delta = config.timing.delta();
@@ -218,7 +230,7 @@ impl Measurement {
                 .collect(),
             write_amplification: write_amplification(&stats, host.write_pages, delta),
             management_seconds: management_seconds(&stats, &config.timing),
-            ram_bytes: ram(drive),
+            ram_bytes: ram(&self.ram),
             erases: self.erases(drive, geometry),
             victim_choices,
             counters,
@@ -433,8 +445,7 @@ fn management_seconds(stats: &FlashStats, timing: &Timing) -> ManagementSeconds 
     }
 }
 
-fn ram(drive: &Drive) -> RamBytes {
-    let ledger = drive.ftl().ram();
+fn ram(ledger: &RamLedger) -> RamBytes {
     let column = |entries: &mut dyn Iterator<Item = (&'static str, u64)>, total| {
         let mut column: RamColumn = entries.map(|(name, bytes)| (name.to_string(), bytes)).collect();
         column.insert("total".into(), total);

@@ -368,7 +368,7 @@ pub struct RunResult {
     pub write_amplification: Option<WriteAmplification>,
     /// Time of the flash operations that are not the host's own requests.
     pub management_seconds: ManagementSeconds,
-    /// RAM by structure.
+    /// RAM by structure, when the papers' total was largest.
     pub ram_bytes: RamBytes,
     /// Erases.
     pub erases: EraseCounts,

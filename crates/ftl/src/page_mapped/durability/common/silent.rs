@@ -130,7 +130,7 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
             return false;
         }
         let bytes = self.read_mapping(|paged, io| paged.entries_of(io, part, version.map(|(page, _)| page), &mut None));
-        bytes.is_some_and(|bytes| self.ftl.mapping.place_in(&bytes, key) == Place::At(found.page))
+        self.ftl.mapping.place_in(&bytes, key) == Place::At(found.page)
     }
 
     /// The bytes of a translation page.

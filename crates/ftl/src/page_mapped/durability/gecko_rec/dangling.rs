@@ -82,9 +82,7 @@ impl GeckoGathered {
             let version = translation.synchronized(part);
             let synchronized = drive.ftl.mapping.known_until(version.map_or(0, |(_, synchronized)| synchronized));
             let version = version.map(|(page, _)| page);
-            let Some(bytes) = drive.read_mapping(|paged, io| paged.entries_of(io, part, version, &mut to)) else {
-                continue;
-            };
+            let bytes = drive.read_mapping(|paged, io| paged.entries_of(io, part, version, &mut to));
             for key in drive.ftl.mapping.range_of(part).map(LogicalPage) {
                 let paged = &drive.ftl.mapping;
                 let is_learnt = || self.lost.as_ref().is_some_and(|lost| lost.knows(key));

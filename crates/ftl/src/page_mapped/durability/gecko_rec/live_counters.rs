@@ -233,9 +233,7 @@ impl GeckoGathered {
         let mut to = None;
         for part in 0..drive.ftl.mapping.parts() {
             let version = translation.synchronized(part).map(|(page, _)| page);
-            let Some(bytes) = drive.read_mapping(|paged, io| paged.entries_of(io, part, version, &mut to)) else {
-                continue;
-            };
+            let bytes = drive.read_mapping(|paged, io| paged.entries_of(io, part, version, &mut to));
             for key in drive.ftl.mapping.range_of(part).map(LogicalPage) {
                 if let (None, Place::At(page)) = (drive.ftl.mapping.found(key), drive.ftl.mapping.place_in(&bytes, key))
                 {

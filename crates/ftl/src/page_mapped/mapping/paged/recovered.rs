@@ -277,21 +277,23 @@ impl PagedMapping {
         self.log.is_some()
     }
 
-    /// The bytes of a translation page that stands at `page`, or nowhere, with the entries that wait for it. None where
-    /// it cannot be read. The look at runs goes on where that of translation pages before this one has come to.
+    /// The bytes of a translation page that stands at `page`, or nowhere, with the entries that wait for it: these alone
+    /// where it cannot be read. The look at runs goes on where that of translation pages before this one has come to.
     pub(crate) fn entries_of<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         part: u32,
         page: Option<Page>,
         to: &mut LookedUpTo,
-    ) -> Option<Vec<u8>> {
-        self.entries_without_log(io, part, page)?;
+    ) -> Vec<u8> {
+        if self.entries_without_log(io, part, page).is_none() {
+            self.page.fill(0xff);
+        }
         self.lay_log_over(io, part, to);
-        Some(self.page.clone())
+        self.page.clone()
     }
 
-    /// The same, without the entries that wait for it.
+    /// The bytes without the entries that wait for it. None where it cannot be read.
     pub(crate) fn entries_without_log<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
