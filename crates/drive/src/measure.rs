@@ -488,6 +488,35 @@ mod tests {
     }
 
     #[test]
+    fn the_ram_of_a_result_is_that_of_its_largest_moment() {
+        let mut config = RunConfig::new("phelsuma", Input::Workload(Workload::Uniform)).unwrap();
+        (config.shape.pages_per_block, config.shape.ratio) = (16, 0.5);
+        let geometry = config.shape.geometry(64 << 20).unwrap();
+        let mut drive = formatted(&config, &geometry).unwrap();
+        let logical = config.shape.logical_pages(&geometry);
+        let mut measurement = Measurement::begin(&drive, None);
+        let (mut n, mut largest) = (0u32, 0);
+        let ram = |drive: &Drive| drive.ftl().ram().papers_total();
+        // Until it has less than before.
+        while n < 2 * logical || ram(&drive) >= largest {
+            let first = u64::from(n.wrapping_mul(2_654_435_761) % logical);
+            let request =
+                PageRequest { at_ns: 0, op: Op::Write, first, pages: 1, partial_first: false, partial_last: false };
+            drive.submit(&request).unwrap();
+            if drive.counts().write_pages >= measurement.next_look() {
+                measurement.look(&drive);
+                largest = largest.max(ram(&drive));
+            }
+            n += 1;
+            assert!(n < 8 * logical, "it takes the same RAM at all times");
+        }
+        let end = ram(&drive);
+        let result = measurement.finish(&mut drive, &config, &geometry);
+        assert_eq!(result.ram_bytes.papers["total"], largest.max(end));
+        assert!(end < largest, "{end} bytes at the end, {largest} at the most");
+    }
+
+    #[test]
     fn two_points_of_a_series_become_one_that_says_the_same_of_both() {
         let point = |write_pages, write_amplification, erases| SeriesPoint {
             write_pages,

@@ -87,6 +87,28 @@ fn a_page_of_a_run_that_goes_bad_is_made_again() {
     }
 }
 
+/// A page of the longest run is lost, and so are all parity pages of that. At the next mount no older entries answer for its
+/// own, and those of its neighbours can be read.
+#[test]
+fn a_page_of_a_run_that_is_lost_costs_its_own_entries_alone() {
+    for place in [1, 5] {
+        let mut host = overwritten(drive("geckoftl+long-log"));
+        host.flush().unwrap();
+        let pages = host.plug.pages_of(Kind::MappingLog);
+        let of_run = |version| pages.iter().filter(move |(_, spare)| spare.version == version);
+        let longest = pages.iter().map(|(_, spare)| spare.version).max_by_key(|version| of_run(*version).count());
+        let longest = longest.unwrap();
+        let (parity, own): (Vec<_>, Vec<_>) = of_run(longest).partition(|(_, spare)| spare.key & 1 << 30 != 0);
+        assert!(own.len() > 8 && !parity.is_empty(), "{} pages", own.len());
+        let lost = own.iter().find(|(_, spare)| spare.key & !(1 << 31) == place).unwrap().0;
+        host.restart(|plug| plug.spoiled_data.extend(parity.iter().map(|(page, _)| *page).chain([lost]))).unwrap();
+        host.compare_or_unreadable();
+        let (unreadable, entries) = (host.unreadable(), 58);
+        // Logical pages between its entries as well: nothing shows that it had none of them.
+        assert!((1..20 * entries).contains(&unreadable), "{unreadable} read errors");
+    }
+}
+
 /// With room for a trim of many pages in one run.
 fn of_few_pages(preset: &str) -> Config {
     let mut config = config(preset, 308);

@@ -194,6 +194,11 @@ impl<'a> RunPage<'a> {
         if self.entries > 0 { self.key(0) / self.layout.parts } else { u32::MAX }
     }
 
+    /// The first block behind those that the page has entries of; 0 where it has none.
+    pub(crate) fn block_behind(&self) -> u32 {
+        if self.entries > 0 { self.key(self.entries - 1) / self.layout.parts + 1 } else { 0 }
+    }
+
     /// The first entry whose key is not below `key`.
     pub(crate) fn lower_bound(&self, key: u32) -> usize {
         let (mut low, mut high) = (0, self.entries);

@@ -249,14 +249,17 @@ impl SortMerge {
     fn read_next<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) {
         let of_run = rank - usize::from(inputs.buffer.is_some());
         let (place, page) = (&mut self.places[rank], inputs.pages.page_mut(rank));
+        // The page before is in hand still.
+        let behind = if place.next_page == 0 { 0 } else { RunPage::new(inputs.layout, page).block_behind() };
         let read = read_page(io, (inputs.kind, inputs.layout), &inputs.runs[of_run], place.next_page, page);
         let view = RunPage::new(inputs.layout, page);
         self.lost |= !read || view.header().damaged;
         self.pages_read += 1;
         if let Some(first_blocks) = &mut self.first_blocks {
             let first_blocks = &mut first_blocks[of_run];
+            // A page that cannot be read has entries behind those of its neighbour.
             let before = first_blocks.last().copied().unwrap_or(0);
-            first_blocks.push(if read { view.first_block() } else { before });
+            first_blocks.push(if read { view.first_block() } else { behind.max(before) });
         }
         (place.next_page, place.at, place.end) = (place.next_page + 1, 0, view.entries());
     }

@@ -65,10 +65,9 @@ impl GeckoGathered {
             let has_gone_bad = self.unreadable.iter().any(took_a_place) || self.silent.iter().any(completed);
             self.find_dangling(drive, translation, has_gone_bad);
         }
-        if by_table && !self.trimmed_by_suspects.is_empty() {
-            self.hold_what_suspects_trim(drive, frozen, translation);
-        }
-        if !by_table {
+        if by_table {
+            self.hold_what_suspects_replace(drive, frozen, translation);
+        } else {
             let geometry = drive.geometry();
             for block in self.reports.iter().map(|page| geometry.block_of(*page)) {
                 let counters = &mut drive.ftl.blocks.counters;

@@ -137,8 +137,10 @@ impl GeckoGathered {
                 let part = drive.ftl.mapping.part_of(key);
                 let known = translation.newest_of(part).map_or(0, |version| version.synchronized);
                 if spare.seq > known && lost.is_in_doubt(translation, part) {
-                    let stale =
-                        if drive.ftl.mapping.found(key).is_some() { Some(found.page) } else { lost.learn(&found) };
+                    let is_found = drive.ftl.mapping.found(key).is_some();
+                    let stale = if is_found { Some(found.page) } else { lost.learn(&found) };
+                    // Should the younger one turn bad.
+                    self.older.extend(is_found.then_some(found));
                     lost.reported.extend(stale.map(|page| (page, part)));
                     self.reports.extend(stale);
                 }

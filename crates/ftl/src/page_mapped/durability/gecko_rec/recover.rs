@@ -175,6 +175,7 @@ impl GeckoGathered {
         self.copy_suspects(drive, &mut emptied)?;
         drive.let_kept_go();
         self.write_lost(drive, translation, &mut emptied)?;
+        write_down_damage_of_mapping(drive, translation, &mut emptied)?;
         self.write_dangling(drive, &mut emptied)?;
         self.write_down_damage(drive, &mut emptied)?;
         for block in emptied {
@@ -190,6 +191,20 @@ impl GeckoGathered {
         drive.wait_for_programs();
         Ok(())
     }
+}
+
+/// A version that Gecko's last flush covers could not be compared, or a run that it covers. After the next flush no
+/// recovery tries. So a translation page says from now on that stale pages may be taken for live.
+fn write_down_damage_of_mapping<N: Nand>(
+    drive: &mut GeckoDrive<'_, N>,
+    translation: &TranslationPages,
+    emptied: &mut Vec<Block>,
+) -> Result<(), FtlError> {
+    if !drive.ftl.mapping.is_damaged() || translation.tell_of_damage() || !drive.keeps(Barrier::DamageWritten) {
+        return Ok(());
+    }
+    drive.let_go_if_out_of_blocks(emptied);
+    drive.write_mapping(|paged, io, before| paged.restore_part(io, 0, &[], true, |_| false, before))
 }
 
 impl<N: Nand> GeckoDrive<'_, N> {

@@ -89,9 +89,9 @@ impl GeckoGathered {
         }
     }
 
-    /// Holds the pages that are mapped again should suspect runs turn bad, where Gecko is not believed: then no report
-    /// says which they are.
-    pub(super) fn hold_what_suspects_trim<N: Nand>(
+    /// Holds the pages that are mapped again should suspect runs or user pages turn bad, where Gecko is not believed: then
+    /// it is not said anywhere else which they are.
+    pub(super) fn hold_what_suspects_replace<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
         frozen: u64,
@@ -99,11 +99,15 @@ impl GeckoGathered {
     ) {
         let suspects: Vec<Page> = self.suspect_metadata.iter().map(|found| found.page).collect();
         let scan = self.mapping_log.without(&suspects);
-        let keys = &self.trimmed_by_suspects;
-        let by_runs = drive.read_mapping(|paged, io| paged.named_by_runs(io, scan, (frozen, keys)));
+        let replacing = self.suspects.iter().map(|suspect| LogicalPage(suspect.found.spare.key));
+        let mut keys: Vec<LogicalPage> = replacing.filter(|key| drive.ftl.mapping.found(*key).is_some()).collect();
+        keys.extend(&self.trimmed_by_suspects);
+        keys.sort_unstable();
+        keys.dedup();
+        let by_runs = drive.read_mapping(|paged, io| paged.named_by_runs(io, scan, (frozen, &keys)));
         self.fallbacks.extend(by_runs);
         let mut bytes = (u32::MAX, None);
-        for key in keys.iter().copied() {
+        for key in keys {
             let part = drive.ftl.mapping.part_of(key);
             if bytes.0 != part {
                 let version = translation.newest_of(part);

@@ -15,7 +15,7 @@
 //! - Finding a page's before-image in a victim clears its UIP flag: the before-image dies with the victim.
 //!
 //! Trims are written through: the translation page is synchronized with the trimmed entries in it, so that they are
-//! durable at once.
+//! durable at once. With a mapping log they are entries of the next spill.
 
 mod cache;
 mod checkpoints;
@@ -313,13 +313,15 @@ impl PagedMapping {
     /// Fetches a translation page into `page`.
     #[inline]
     fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
-        self.loaded = 0;
         match self.table.read(io, part) {
             PartRead::Bytes(bytes, version) => {
                 self.page.copy_from_slice(bytes);
                 self.loaded = version;
             }
-            PartRead::Nowhere => self.page.fill(0xff),
+            PartRead::Nowhere => {
+                self.page.fill(0xff);
+                self.loaded = 0;
+            }
             PartRead::Unreadable => self.load_lost(),
         }
     }
@@ -327,6 +329,7 @@ impl PagedMapping {
     /// The translation page cannot be read: in `page` all of its entries are lost.
     #[cold]
     fn load_lost(&mut self) {
+        self.loaded = 0;
         self.tally.translation_pages_unreadable += 1;
         self.damaged = true;
         for index in 0..self.entries_per_page {

@@ -41,11 +41,12 @@ impl PagedMapping {
         }
     }
 
-    /// Everything written so far is in translation pages.
+    /// Everything written so far is in translation pages, and what that made stale is in Gecko's buffer.
     pub(crate) fn all_synchronized<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.all_synchronized(io);
         }
+        self.log.iter_mut().filter_map(|log| log.take_mark()).for_each(|mark| io.mark(mark));
     }
 
     /// Some translation page could not be read: stale pages that it named may be taken for live, from now on for good.

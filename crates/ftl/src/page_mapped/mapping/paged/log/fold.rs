@@ -110,7 +110,8 @@ impl PagedMapping {
         log: &MappingLog,
         part: u32,
     ) -> Result<(), FtlError> {
-        let version = log.frozen + 1;
+        // After a mount it may be folded once more that was folded since the last spill: versions never go back.
+        let version = (log.frozen + 1).max(self.loaded);
         self.damaged |= log.is_damaged();
         let marks = self.marks(io, version);
         self.table.write(io, marks, part, version, &self.page)?;

@@ -73,14 +73,14 @@ impl MappingLog {
             let run_is_suspect = run.pages().any(&is_suspect);
             let entries = run.directory.len() * tuning.layout.entries();
             let mut filter = Filter::new(entries, FILTER_BITS);
-            let mut first = 0;
+            let (mut behind, mut is_whole) = (0, true);
             for place in 0..run.directory.len() {
                 let is_read = read_page(io, (*kind, tuning.layout), run, place, page);
-                lost |= !is_read;
+                is_whole &= is_read;
                 let view = RunPage::new(tuning.layout, page);
-                // A page that cannot be read is looked into where it may have a key.
-                first = if is_read { view.first_block() } else { first };
-                run.directory[place].first_block = first;
+                // A page that cannot be read has keys behind those of its neighbour.
+                run.directory[place].first_block = if is_read { view.first_block() } else { behind };
+                behind = behind.max(view.block_behind());
                 for at in 0..view.entries() {
                     filter.insert(view.key(at));
                     waiting += u64::from(self.rule.counts(view.key(at), &run.header));
@@ -89,7 +89,9 @@ impl MappingLog {
                     }
                 }
             }
-            run.filter = Some(filter);
+            // It has no key of a page that was not read.
+            run.filter = is_whole.then_some(filter);
+            lost |= !is_whole;
         }
         self.waiting = waiting;
         self.sorted.lose(lost);

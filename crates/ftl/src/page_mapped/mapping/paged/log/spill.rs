@@ -20,7 +20,7 @@ impl PagedMapping {
         let Some(log) = &mut self.log else { return Ok(()) };
         // Once what the spill reported is in Gecko's buffer.
         if before.is_empty()
-            && let Some(mark) = log.mark.take()
+            && let Some(mark) = log.take_mark()
         {
             io.mark(mark);
         }
@@ -126,6 +126,11 @@ impl PagedMapping {
 }
 
 impl MappingLog {
+    /// From where on a recovery has to scan once what the last spill reported is in Gecko's buffer.
+    pub(in super::super) fn take_mark(&mut self) -> Option<ScanFrom> {
+        self.mark.take()
+    }
+
     /// Does a slice of a merge that is under way.
     fn go_on<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, before: &mut Vec<Page>) -> Result<(), FtlError> {
         // What it leaves out as folded is in translation pages that are on flash.
