@@ -19,7 +19,8 @@ pub(crate) struct Decays {
 /// The written pages.
 struct Written {
     pages: Vec<(Page, Spare)>,
-    /// The last readable page of each block, and pages that are the only readable ones of theirs.
+    /// The last readable page of each block, and pages that are the only readable ones of theirs, or will be after the next
+    /// cut: a page that one has met may read well until then.
     last: Vec<Page>,
     alone: Vec<Page>,
     /// Last pages whose data are bad. Every recovery from a cut that was not announced takes them for torn, so they are
@@ -33,6 +34,9 @@ impl Written {
     fn on(sim: &mut SimNand, is_announced: bool) -> Self {
         let geometry = *sim.geometry();
         let (mut pages, mut last, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+        let mut later = sim.clone();
+        later.power_cycle();
+        let mut stays = |page: &Page| matches!(later.read_spare(*page, AT_REST).0, SpareRead::Written(_));
         for block in (0..geometry.blocks()).map(Block) {
             let before = pages.len();
             for page in (0..geometry.pages_per_block()).map(|index| geometry.page(block, index)) {
@@ -42,7 +46,8 @@ impl Written {
             }
             let of_block: Vec<Page> = pages[before..].iter().map(|(page, _)| *page).collect();
             last.extend(of_block.last());
-            alone.extend(of_block.first().filter(|_| of_block.len() == 1));
+            let mut staying = of_block.iter().filter(|page| stays(page));
+            alone.extend(staying.next().filter(|_| staying.next().is_none()));
         }
         let is_torn = |page: &Page| !is_announced && sim.read(*page, AT_REST).0.verified().is_none();
         let torn = last.iter().copied().filter(is_torn).collect();
