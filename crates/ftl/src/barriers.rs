@@ -249,6 +249,8 @@ barriers! {
     // What a mapping log stands on.
     /// A page of a victim is stale where an entry in a run names another page of its logical page.
     RunsJudge,
+    /// A parity page that a cut has torn is written again at the next mount.
+    TornParityAgain,
     /// An entry of a run counts until its translation page is folded, and not longer.
     FoldedGivesWay,
     /// A page that only the cache named is reported when its trim is on flash.

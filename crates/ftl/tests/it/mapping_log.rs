@@ -3,7 +3,7 @@
 use crate::common::{Host, Step, below, chips, config, most_pages, scaled, small};
 use phelsuma_ftl::{Config, recover};
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
-use phelsuma_nand::{Block, Geometry, Kind, Page, Time};
+use phelsuma_nand::{Block, Geometry, Kind, Page, Spare, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeSet;
@@ -87,6 +87,37 @@ fn a_page_of_a_run_that_goes_bad_is_made_again() {
     }
 }
 
+type Pages = Vec<(Page, Spare)>;
+
+fn pages(of: &Pages) -> impl Iterator<Item = Page> + '_ {
+    of.iter().map(|(page, _)| *page)
+}
+
+/// The parity pages of the longest run, and its others.
+fn longest_run(host: &mut Host) -> (Pages, Pages) {
+    let pages = host.plug.pages_of(Kind::MappingLog);
+    let of_run = |version| pages.iter().copied().filter(move |(_, spare)| spare.version == version);
+    let longest = pages.iter().map(|(_, spare)| spare.version).max_by_key(|version| of_run(*version).count());
+    of_run(longest.unwrap()).partition(|(_, spare)| spare.key & 1 << 30 != 0)
+}
+
+/// All parity pages of the longest run are lost, as after cuts. Behind the next mount any of its pages may be.
+fn loses_parity_and_then_a_page(host: Host) {
+    let mut host = host;
+    host.flush().unwrap();
+    let (parity, own) = longest_run(&mut host);
+    assert!(own.len() > 8 && !parity.is_empty(), "{} pages", own.len());
+    host.restart(|plug| plug.spoiled.extend(pages(&parity))).unwrap();
+    host.compare_all();
+    host.restart(|plug| plug.spoiled_data.extend([own[1].0])).unwrap();
+    host.compare_all();
+}
+
+#[test]
+fn a_parity_page_that_was_torn_is_written_again() {
+    loses_parity_and_then_a_page(overwritten(drive("geckoftl+long-log")));
+}
+
 /// A page of the longest run is lost, and so are all parity pages of that. At the next mount no older entries answer for its
 /// own, and those of its neighbours can be read.
 #[test]
@@ -94,14 +125,10 @@ fn a_page_of_a_run_that_is_lost_costs_its_own_entries_alone() {
     for place in [1, 5] {
         let mut host = overwritten(drive("geckoftl+long-log"));
         host.flush().unwrap();
-        let pages = host.plug.pages_of(Kind::MappingLog);
-        let of_run = |version| pages.iter().filter(move |(_, spare)| spare.version == version);
-        let longest = pages.iter().map(|(_, spare)| spare.version).max_by_key(|version| of_run(*version).count());
-        let longest = longest.unwrap();
-        let (parity, own): (Vec<_>, Vec<_>) = of_run(longest).partition(|(_, spare)| spare.key & 1 << 30 != 0);
+        let (parity, own) = longest_run(&mut host);
         assert!(own.len() > 8 && !parity.is_empty(), "{} pages", own.len());
         let lost = own.iter().find(|(_, spare)| spare.key & !(1 << 31) == place).unwrap().0;
-        host.restart(|plug| plug.spoiled_data.extend(parity.iter().map(|(page, _)| *page).chain([lost]))).unwrap();
+        host.restart(|plug| plug.spoiled_data.extend(pages(&parity).chain([lost]))).unwrap();
         host.compare_or_unreadable();
         let (unreadable, entries) = (host.unreadable(), 58);
         // Logical pages between its entries as well: nothing shows that it had none of them.
@@ -234,6 +261,14 @@ mod mutants {
             std::panic::catch_unwind(|| trimmed_by_a_run_that_turns_bad(config, cuts)).is_err()
         };
         assert!((0..24).any(|n| fails((n / 4, n % 4))));
+    }
+
+    #[test]
+    fn a_log_that_does_without_torn_parity_loses_entries() {
+        let (geometry, config) = drive("geckoftl+long-log");
+        let forgetful = Config { forgets: Some(Barrier::TornParityAgain), ..config };
+        let host = std::panic::AssertUnwindSafe(overwritten((geometry, forgetful)));
+        assert!(std::panic::catch_unwind(|| loses_parity_and_then_a_page({ host }.0)).is_err());
     }
 
     #[test]

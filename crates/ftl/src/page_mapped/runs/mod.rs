@@ -280,6 +280,15 @@ impl SortedRuns {
         self.runs.iter().flat_map(Run::pages).chain(unfinished).collect()
     }
 
+    /// Programs parity pages that a cut has torn.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        let (kind, page) = (self.kind, &mut self.page);
+        self.runs.iter_mut().try_for_each(|run| run.program_missing_parity(io, kind, page))
+    }
+
     /// Copies the pages that are to go.
     pub(crate) fn relocate_pages<N: Nand>(
         &mut self,

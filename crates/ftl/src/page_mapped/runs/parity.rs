@@ -10,6 +10,7 @@
 
 use super::page::{RunHeader, RunLayout, RunPage};
 use super::run::{DirectoryEntry, LAST, LOST_PAGE, Run};
+use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
@@ -114,6 +115,31 @@ fn add<N: Nand>(io: &mut MetaIo<'_, N>, kind: Kind, (page, key): (Page, u32), su
 }
 
 impl Run {
+    /// Programs the parity pages that a cut has torn, of groups that are whole.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(super) fn program_missing_parity<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        kind: Kind,
+        page: &mut Vec<u8>,
+    ) -> Result<(), FtlError> {
+        for group in 0..self.parity.len() {
+            if self.parity[group] != LOST_PAGE || !io.keeps(Barrier::TornParityAgain) {
+                continue;
+            }
+            page.clear();
+            page.resize(io.geometry().page_bytes() as usize, 0);
+            let mut places = group * GROUP..(group * GROUP + GROUP).min(self.directory.len());
+            let is_whole = places.all(|place| add(io, kind, (self.directory[place].page, self.key_at(place)), page));
+            if let Some(version) = self.version_of(io).filter(|_| is_whole) {
+                self.parity[group] = io.append(kind, self.parity_key(group), version, page)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The key of one of its pages.
     pub(super) fn key_at(&self, place: usize) -> u32 {
         Named::Data { place, is_last: place + 1 == self.directory.len() }.key()

@@ -230,6 +230,14 @@ impl PagedMapping {
         Ok(of_log.unwrap_or(0) + self.table.copy_pages(io, pages, &mut self.page)?)
     }
 
+    /// Programs parity pages of runs of a log that a cut has torn.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        self.log.as_mut().map_or(Ok(()), |log| log.program_missing_parity(io))
+    }
+
     /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to a
     /// moment, and translation pages were folded since that have these logical pages. Where its pages are, and the
     /// findings.
