@@ -313,15 +313,13 @@ impl PagedMapping {
     /// Fetches a translation page into `page`.
     #[inline]
     fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
+        self.loaded = 0;
         match self.table.read(io, part) {
             PartRead::Bytes(bytes, version) => {
                 self.page.copy_from_slice(bytes);
                 self.loaded = version;
             }
-            PartRead::Nowhere => {
-                self.page.fill(0xff);
-                self.loaded = 0;
-            }
+            PartRead::Nowhere => self.page.fill(0xff),
             PartRead::Unreadable => self.load_lost(),
         }
     }
