@@ -93,20 +93,20 @@ fn pages(of: &Pages) -> impl Iterator<Item = Page> + '_ {
     of.iter().map(|(page, _)| *page)
 }
 
-/// The parity pages of the longest run, and its others.
+/// The parity pages of the longest run on flash, and its others.
 fn longest_run(host: &mut Host) -> (Pages, Pages) {
+    host.flush().unwrap();
     let pages = host.plug.pages_of(Kind::MappingLog);
     let of_run = |version| pages.iter().copied().filter(move |(_, spare)| spare.version == version);
     let longest = pages.iter().map(|(_, spare)| spare.version).max_by_key(|version| of_run(*version).count());
-    of_run(longest.unwrap()).partition(|(_, spare)| spare.key & 1 << 30 != 0)
+    let (parity, own): (Pages, Pages) = of_run(longest.unwrap()).partition(|(_, spare)| spare.key & 1 << 30 != 0);
+    assert!(own.len() > 8 && !parity.is_empty(), "{} pages", own.len());
+    (parity, own)
 }
 
 /// All parity pages of the longest run are lost, as after cuts. Behind the next mount any of its pages may be.
-fn loses_parity_and_then_a_page(host: Host) {
-    let mut host = host;
-    host.flush().unwrap();
+fn loses_parity_and_then_a_page(mut host: Host) {
     let (parity, own) = longest_run(&mut host);
-    assert!(own.len() > 8 && !parity.is_empty(), "{} pages", own.len());
     host.restart(|plug| plug.spoiled.extend(pages(&parity))).unwrap();
     host.compare_all();
     host.restart(|plug| plug.spoiled_data.extend([own[1].0])).unwrap();
@@ -124,9 +124,7 @@ fn a_parity_page_that_was_torn_is_written_again() {
 fn a_page_of_a_run_that_is_lost_costs_its_own_entries_alone() {
     for place in [1, 5] {
         let mut host = overwritten(drive("geckoftl+long-log"));
-        host.flush().unwrap();
         let (parity, own) = longest_run(&mut host);
-        assert!(own.len() > 8 && !parity.is_empty(), "{} pages", own.len());
         let lost = own.iter().find(|(_, spare)| spare.key & !(1 << 31) == place).unwrap().0;
         host.restart(|plug| plug.spoiled_data.extend(pages(&parity).chain([lost]))).unwrap();
         host.compare_or_unreadable();

@@ -10,7 +10,6 @@
 
 use super::page::{RunHeader, RunLayout, RunPage};
 use super::run::{DirectoryEntry, LAST, LOST_PAGE, Run};
-use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
@@ -115,16 +114,8 @@ fn add<N: Nand>(io: &mut MetaIo<'_, N>, kind: Kind, (page, key): (Page, u32), su
 }
 
 impl Run {
-    /// Programs the parity pages that a cut has torn, of groups that are whole.
-    ///
-    /// # Errors
-    /// No block is left.
-    pub(super) fn program_missing_parity<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        kind: Kind,
-        page: &mut Vec<u8>,
-    ) -> Result<(), FtlError> {
+    /// Programs the parity pages that a cut has torn, of groups that are whole. The run is a run without them: no error.
+    pub(super) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, kind: Kind, page: &mut Vec<u8>) {
         for group in 0..self.parity.len() {
             if self.parity[group] != LOST_PAGE || !io.keeps(Barrier::TornParityAgain) {
                 continue;
@@ -134,10 +125,9 @@ impl Run {
             let mut places = group * GROUP..(group * GROUP + GROUP).min(self.directory.len());
             let is_whole = places.all(|place| add(io, kind, (self.directory[place].page, self.key_at(place)), page));
             if let Some(version) = self.version_of(io).filter(|_| is_whole) {
-                self.parity[group] = io.append(kind, self.parity_key(group), version, page)?;
+                self.parity[group] = io.append(kind, self.parity_key(group), version, page).unwrap_or(LOST_PAGE);
             }
         }
-        Ok(())
     }
 
     /// The key of one of its pages.

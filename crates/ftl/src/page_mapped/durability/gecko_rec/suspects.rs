@@ -104,6 +104,8 @@ impl GeckoGathered {
         keys.extend(&self.trimmed_by_suspects);
         keys.sort_unstable();
         keys.dedup();
+        // And a translation page.
+        self.scratch += keys.capacity() * size_of::<LogicalPage>() + drive.geometry().page_bytes() as usize;
         let by_runs = drive.read_mapping(|paged, io| paged.named_by_runs(io, scan, (frozen, &keys)));
         self.fallbacks.extend(by_runs);
         let mut bytes = (u32::MAX, None);
