@@ -221,11 +221,11 @@ fn lives_that_once_went_wrong_where_pages_decayed() {
 /// and blocks held until none was free.
 #[test]
 fn lives_that_once_went_wrong_where_pages_decayed_and_recoveries_were_cut() {
-    let lives: [(&str, (u64, u32, u32), &[u64]); 2] = [
-        ("phelsuma", (256, 308, 64), &[493, 2763, 2805, 4468, 5053, 5830, 7050, 7130, 7213]),
-        ("geckoftl", (64, 50, 50), &[194, 4812]),
+    let lives: [(&str, u64, u32, u32, &[u64]); 2] = [
+        ("phelsuma", 256, 308, 64, &[493, 2763, 2805, 4468, 5053, 5830, 7050, 7130, 7213]),
+        ("geckoftl", 64, 50, 50, &[194, 4812]),
     ];
-    for (name, (blocks, logical_pages, cache), lives) in lives {
+    for (name, blocks, logical_pages, cache, lives) in lives {
         for life in lives {
             let mut config = SoakConfig { seed: 21, decay: 20, bad: 300, ..config_with(name, (1, 1), cache) };
             config.geometry = Geometry::new(512, 4, blocks, 1, 1).unwrap();
