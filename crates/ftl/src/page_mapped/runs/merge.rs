@@ -195,26 +195,27 @@ impl RunMerge {
         let to = io.append(kind, Named::Data { place, is_last: last }.key(), self.version, &page.bytes)?;
         self.directory.push(DirectoryEntry { first_block, page: to });
         if rule.has_parity() && (last || self.directory.len().is_multiple_of(GROUP)) {
-            let parity = self.program_parity(io, kind, page, last);
-            self.parity.push(parity.unwrap_or(LOST_PAGE));
+            let parity = self.program_parity(io, kind, page, last)?;
+            self.parity.push(parity);
         }
         page.clear();
         Ok(())
     }
 
-    /// Programs the parity page of the last group, where the page in hand is its last one. The run is a run without it:
-    /// no error.
+    /// Programs the parity page of the last group, where the page in hand is its last one.
     fn program_parity<N: Nand>(
         &self,
         io: &mut MetaIo<'_, N>,
         kind: Kind,
         page: &mut RunPageBuilder,
         is_last: bool,
-    ) -> Option<Page> {
-        parity::complete(io, kind, &self.directory, &mut page.bytes).then_some(())?;
+    ) -> Result<Page, FtlError> {
+        if !parity::complete(io, kind, &self.directory, &mut page.bytes) {
+            return Ok(LOST_PAGE);
+        }
         let last = self.directory.len() - 1;
         let (group, count) = (last / GROUP, last % GROUP + 1);
-        io.append(kind, Named::Parity { group, count, is_last }.key(), self.version, &page.bytes).ok()
+        parity::program(io, kind, Named::Parity { group, count, is_last }.key(), self.version, &page.bytes)
     }
 
     /// Whether it has passed this key, at which an entry of its input `older` gave way to the one right before it, which

@@ -281,9 +281,12 @@ impl SortedRuns {
     }
 
     /// Programs parity pages that a cut has torn.
-    pub(crate) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
+    ///
+    /// # Errors
+    /// The flash is gone.
+    pub(crate) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
         let (kind, page) = (self.kind, &mut self.page);
-        self.runs.iter_mut().for_each(|run| run.program_missing_parity(io, kind, page));
+        self.runs.iter_mut().try_for_each(|run| run.program_missing_parity(io, kind, page))
     }
 
     /// Copies the pages that are to go.

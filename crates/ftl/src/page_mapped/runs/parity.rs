@@ -10,6 +10,7 @@
 
 use super::page::{RunHeader, RunLayout, RunPage};
 use super::run::{DirectoryEntry, LAST, LOST_PAGE, Run};
+use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
@@ -113,9 +114,34 @@ fn add<N: Nand>(io: &mut MetaIo<'_, N>, kind: Kind, (page, key): (Page, u32), su
     true
 }
 
+/// Programs a parity page, if there is a block for it: a run is a run without.
+///
+/// # Errors
+/// The flash is gone.
+pub(super) fn program<N: Nand>(
+    io: &mut MetaIo<'_, N>,
+    kind: Kind,
+    key: u32,
+    version: u64,
+    bytes: &[u8],
+) -> Result<Page, FtlError> {
+    match io.append(kind, key, version, bytes) {
+        Err(FtlError::Full { .. }) => Ok(LOST_PAGE),
+        written => written,
+    }
+}
+
 impl Run {
-    /// Programs the parity pages that a cut has torn, of groups that are whole. The run is a run without them: no error.
-    pub(super) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, kind: Kind, page: &mut Vec<u8>) {
+    /// Programs the parity pages that a cut has torn, of groups that are whole.
+    ///
+    /// # Errors
+    /// The flash is gone.
+    pub(super) fn program_missing_parity<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        kind: Kind,
+        page: &mut Vec<u8>,
+    ) -> Result<(), FtlError> {
         for group in 0..self.parity.len() {
             if self.parity[group] != LOST_PAGE || !io.keeps(Barrier::TornParityAgain) {
                 continue;
@@ -125,9 +151,10 @@ impl Run {
             let mut places = group * GROUP..(group * GROUP + GROUP).min(self.directory.len());
             let is_whole = places.all(|place| add(io, kind, (self.directory[place].page, self.key_at(place)), page));
             if let Some(version) = self.version_of(io).filter(|_| is_whole) {
-                self.parity[group] = io.append(kind, self.parity_key(group), version, page).unwrap_or(LOST_PAGE);
+                self.parity[group] = program(io, kind, self.parity_key(group), version, page)?;
             }
         }
+        Ok(())
     }
 
     /// The key of one of its pages.

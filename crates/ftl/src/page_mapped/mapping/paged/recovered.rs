@@ -231,8 +231,11 @@ impl PagedMapping {
     }
 
     /// Programs parity pages of runs of a log that a cut has torn.
-    pub(crate) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
-        self.log.iter_mut().for_each(|log| log.program_missing_parity(io));
+    ///
+    /// # Errors
+    /// The flash is gone.
+    pub(crate) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        self.log.as_mut().map_or(Ok(()), |log| log.program_missing_parity(io))
     }
 
     /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to a

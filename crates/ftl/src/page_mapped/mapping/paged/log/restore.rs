@@ -183,8 +183,11 @@ impl MappingLog {
     }
 
     /// Programs parity pages that a cut has torn.
-    pub(in super::super) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) {
-        self.sorted.program_missing_parity(io);
+    pub(in super::super) fn program_missing_parity<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+    ) -> Result<(), crate::FtlError> {
+        self.sorted.program_missing_parity(io)
     }
 
     pub(in super::super) fn is_damaged(&self) -> bool {
