@@ -1,0 +1,219 @@
+//! Collections: the live pages of the emptiest block are moved, a few with each write.
+
+use crate::config::{HIGH, LOW, Parts};
+use crate::drive::{Drive, META, MOVED, Missing, NOWHERE, Source, Victim, state};
+use crate::entries::{Before, Entry, is_page};
+use crate::error::Error;
+use crate::flash::Flash;
+use crate::layout::LOST;
+use crate::meta::Kind;
+
+/// Programs of a session after which another one is begun: seq counts on for 65,536.
+const SESSION: u64 = 0xe000;
+
+impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
+    /// Before each request: free blocks, a checkpoint if one is due, and a share of a collection.
+    ///
+    /// # Errors
+    /// [`Error::Full`].
+    pub(crate) fn make_room<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        if self.state.full {
+            return Err(Error::Full);
+        }
+        let made = self.try_to_make_room(flash);
+        self.state.full = made.is_err();
+        made
+    }
+
+    fn try_to_make_room<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        self.relieve(flash)?;
+        if self.state.seq & 0xffff > SESSION {
+            self.begin_session();
+            self.checkpoint(flash)?;
+        }
+        if self.checkpoint_is_due() || (self.state.free < LOW && self.state.held > 0) {
+            self.checkpoint(flash)?;
+        }
+        if self.state.free + self.state.held < HIGH || self.state.victim.block != NOWHERE {
+            self.collect_some(flash)?;
+        }
+        // Each block that is collected gives at least a page more than it takes.
+        for _ in 0..self.config.chip.blocks * 4 {
+            if self.state.free >= LOW {
+                return Ok(());
+            }
+            if self.state.held > 0 {
+                self.checkpoint(flash)?;
+            } else {
+                self.collect_one(flash)?;
+            }
+        }
+        Err(Error::Full)
+    }
+
+    /// Programs have another session's numbers from now on. Until its first checkpoint is written, a mount ignores it.
+    pub(crate) fn begin_session(&mut self) {
+        self.state.seq = (self.state.seq | 0xffff) + 1;
+        self.state.has_checkpoint = false;
+    }
+
+    /// As many pages of the victim as a write has to move so that collections keep up.
+    fn collect_some<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        if self.state.victim.block == NOWHERE && !self.choose(flash) {
+            return Ok(());
+        }
+        for _ in 0..self.state.victim.moves {
+            if !self.collect_page(flash)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A whole block.
+    fn collect_one<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        if self.state.victim.block == NOWHERE && !self.choose(flash) {
+            return Err(Error::Full);
+        }
+        for _ in 0..=self.ppb() {
+            if !self.collect_page(flash)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the block with the fewest live pages, one with a failed program before all others. Whether there is one that
+    /// has a stale page.
+    fn choose<F: Flash>(&mut self, flash: &mut F) -> bool {
+        let mut best: Option<(u32, u32, u32)> = None;
+        for block in 0..self.config.chip.blocks {
+            let count = self.count(block);
+            if count >= state::FIRST || self.is_open(block) {
+                continue;
+            }
+            let live = u32::from(count & state::COUNT);
+            let rank = if count & state::FAILING != 0 { 0 } else { live + 1 };
+            if best.is_none_or(|(other, ..)| rank < other) {
+                best = Some((rank, block, live));
+            }
+        }
+        let Some((rank, block, live)) = best else { return false };
+        if rank > self.ppb() {
+            return false;
+        }
+        let stale = if live == 0 { [u32::MAX; 8] } else { self.stale_pages(flash, block) };
+        // What it frees is to be more than what moving its pages takes.
+        let freed = self.ppb().saturating_sub(live).max(1);
+        let moves = live.div_ceil(freed) + 1;
+        let next = if live == 0 { self.ppb() } else { 0 };
+        self.state.victim = Victim { block, next, moves, stale };
+        true
+    }
+
+    /// Judges pages of the victim until one has been moved. Whether the victim is still one.
+    pub(crate) fn collect_page<F: Flash>(&mut self, flash: &mut F) -> Result<bool, Error> {
+        while self.state.victim.next < self.ppb() {
+            let (block, index) = (self.state.victim.block, self.state.victim.next);
+            let stale = self.state.victim.stale.get(index as usize / 32).is_some_and(|word| word >> (index % 32) & 1 == 1);
+            let page = self.page_of(block, index);
+            let moved = !stale && self.move_if_live(flash, page)?;
+            self.state.victim.next = index + 1;
+            if moved {
+                return Ok(true);
+            }
+        }
+        self.finish(flash);
+        Ok(false)
+    }
+
+    /// No page of the victim is live.
+    fn finish<F: Flash>(&mut self, flash: &mut F) {
+        let block = self.state.victim.block;
+        self.state.victim.block = NOWHERE;
+        if block == NOWHERE {
+            return;
+        }
+        if self.count(block) & state::FAILING != 0 {
+            self.set_count(block, state::BAD);
+            flash.mark_bad(block);
+        } else {
+            self.hold(block);
+        }
+    }
+
+    /// Moves a page of the victim if it is live. Whether something was programmed for it.
+    fn move_if_live<F: Flash>(&mut self, flash: &mut F, page: u32) -> Result<bool, Error> {
+        let judged_by_mapping = !self.has_gecko() || self.state.in_doubt;
+        let meta = match self.read_meta(flash, page) {
+            Ok(meta) => meta,
+            Err(Missing::Erased) => return Ok(false),
+            Err(Missing::Unreadable) => {
+                // A translation page may name it for ever.
+                self.state.in_doubt = true;
+                return Ok(false);
+            }
+        };
+        match meta.kind {
+            Kind::User if meta.key < self.config.logical_pages => {
+                let key = meta.key;
+                match self.entry(key) {
+                    Some(entry) if entry.place == page => {}
+                    Some(entry) => {
+                        // Reports have all other stale pages: this is the one that its translation page names.
+                        if !judged_by_mapping || self.in_translation_page(flash, key) == page {
+                            self.set_entry(key, Entry { before: Before::Settled, ..entry });
+                        }
+                        return Ok(false);
+                    }
+                    None if judged_by_mapping && self.place_of(flash, key) != page => return Ok(false),
+                    None => {}
+                }
+                self.move_user_page(flash, page, key)?;
+                Ok(true)
+            }
+            Kind::Translation if meta.key < self.sizes.translation_pages => {
+                let is_live = self.layout.directory.get(self.memory(), meta.key) == page;
+                if is_live {
+                    self.synchronize(flash, meta.key)?;
+                }
+                Ok(is_live)
+            }
+            Kind::Gecko => {
+                let buffer = self.layout.page;
+                if self.read_page(flash, page, buffer).is_err() {
+                    return Ok(false);
+                }
+                self.move_run_page(flash, page, buffer)?;
+                Ok(true)
+            }
+            // The newest one is held with its block, and there will be a newer one before that is erased.
+            _ => Ok(false),
+        }
+    }
+
+    /// A drive whose mounts are cut time and again takes one block for each, and not two: what it moves before the host's
+    /// first write goes to the block that it has open.
+    fn stream_of_moved(&self) -> usize {
+        if self.state.tally.host_writes == 0 { META } else { MOVED }
+    }
+
+    pub(crate) fn move_user_page<F: Flash>(&mut self, flash: &mut F, page: u32, key: u32) -> Result<(), Error> {
+        self.make_room_for_entry(flash, key)?;
+        let buffer = self.layout.page;
+        let read = self.read_page(flash, page, buffer).is_ok_and(|meta| meta.kind == Kind::User && meta.key == key);
+        // What cannot be read is a read error from now on, and no older version.
+        let place = match read {
+            true => self.append(flash, self.stream_of_moved(), Kind::User, key, Source::Memory(buffer))?,
+            false => LOST,
+        };
+        self.state.tally.moved += 1;
+        let entry = self.entry(key);
+        let is_new = entry.is_none() || self.is_ram_table();
+        let before = entry.map_or(Before::Settled, |entry| entry.before);
+        self.set_entry(key, Entry { place, before });
+        self.drop_page(page);
+        self.note_entry(key, self.state.appended, (is_new, !is_page(place)));
+        Ok(())
+    }
+}

@@ -1,0 +1,575 @@
+//! Mounting: the newest checkpoint, and the pages that were programmed since.
+//!
+//! ```text
+//! first page of each block -> the blocks opened last
+//! newest checkpoint        -> directory, runs, which blocks are free
+//! metadata since, in order -> entries, translation pages, reports: as they came about
+//! translation pages        -> live pages of each block
+//! last page before the cut -> copied: it may read well now and fail later
+//! another checkpoint       -> now the host may write
+//! ```
+//!
+//! Everything until that checkpoint is in a session of its own, and in blocks that the old checkpoint says are free. If
+//! the power fails before it is written, the next mount ignores that session.
+
+use crate::checkpoint::header;
+use crate::config::{Config, Parts};
+use crate::drive::{Drive, HOST, META, MOVED, Missing, NOWHERE, STREAMS, Source, state};
+use crate::entries::{Before, Entry, is_page};
+use crate::error::Error;
+use crate::flash::Flash;
+use crate::layout::{NONE, PART_BYTES};
+use crate::meta::{Kind, Meta};
+
+/// Programs of a session are numbered with so many bits; the session stands above.
+const SESSION_BITS: u32 = 16;
+
+/// A block that was opened lately.
+#[derive(Clone, Copy)]
+struct Opened {
+    block: u32,
+    /// Of its first page that can be read.
+    first: u64,
+    stream: u32,
+}
+
+/// A place in the blocks of a stream, oldest first.
+struct Cursor {
+    stream: u32,
+    /// The next block, as its place in the list of recent ones plus one, newest first: 0 where there is none.
+    left: u32,
+    block: Option<Opened>,
+    /// Its next page.
+    index: u32,
+    /// What was found there.
+    found: Option<(u32, Meta)>,
+}
+
+impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
+    /// Makes a blank drive: an erase and a checkpoint. What was on the chip cannot be read through it.
+    ///
+    /// # Errors
+    /// [`Error::Config`], [`Error::Memory`], [`Error::Full`].
+    pub fn format<F: Flash>(flash: &mut F, config: &Config, memory: M) -> Result<Self, Error> {
+        let mut drive = Self::empty(config, memory)?;
+        let session = drive.scan(flash);
+        drive.begin_mount(flash, session);
+        for block in 0..config.chip.blocks {
+            if drive.count(block) != state::BAD {
+                drive.set_count(block, state::FREE);
+                drive.state.free += 1;
+            }
+        }
+        drive.begin_service();
+        drive.checkpoint(flash)?;
+        Ok(drive)
+    }
+
+    /// Mounts the drive that is on the chip. The memory needs [`Config::memory_bytes`]; what is in it does not matter.
+    ///
+    /// A drive with too many bad blocks mounts and can be read; each write is [`Error::Full`].
+    ///
+    /// # Errors
+    /// [`Error::Config`], [`Error::Memory`], [`Error::NotFormatted`], [`Error::OtherDrive`].
+    pub fn mount<F: Flash>(flash: &mut F, config: &Config, memory: M) -> Result<Self, Error> {
+        let mut drive = Self::empty(config, memory)?;
+        let session = drive.scan(flash);
+        drive.load_checkpoint(flash)?;
+        drive.restore_state(flash, session)?;
+        let written = drive.replay(flash).and_then(|()| {
+            drive.count_live_pages(flash);
+            drive.checkpoint(flash)?;
+            drive.make_room(flash)
+        });
+        if written.is_err() {
+            // It can be read as it is.
+            drive.state.full = true;
+            if drive.state.mounting {
+                drive.begin_service();
+            }
+        }
+        Ok(drive)
+    }
+
+    /// Looks at each block's first page; the highest session that is on the chip.
+    fn scan<F: Flash>(&mut self, flash: &mut F) -> u64 {
+        let recent = self.layout.recent;
+        recent.fill(self.memory_mut(), NOWHERE);
+        let mut session = 0;
+        for block in 0..self.config.chip.blocks {
+            let Some(first) = self.first_meta(flash, block) else { continue };
+            session = session.max(first.seq >> SESSION_BITS);
+            // Newest first.
+            let places = self.sizes.recent;
+            let at = (0..places).find(|at| self.recent(*at).is_none_or(|other| other.first < first.seq));
+            let Some(at) = at else { continue };
+            for place in (at + 1..places).rev() {
+                for word in 0..3 {
+                    let moved = recent.get(self.memory(), 3 * (place - 1) + word);
+                    recent.set(self.memory_mut(), 3 * place + word, moved);
+                }
+            }
+            let high = (first.seq >> 32) as u32 | first.stream << 30;
+            for (word, value) in [first.seq as u32, high, block].into_iter().enumerate() {
+                recent.set(self.memory_mut(), 3 * at + word as u32, value);
+            }
+        }
+        session
+    }
+
+    /// The metadata of a block's first page that can be read.
+    fn first_meta<F: Flash>(&self, flash: &mut F, block: u32) -> Option<Meta> {
+        for index in 0..self.ppb() {
+            match self.read_meta(flash, self.page_of(block, index)) {
+                Ok(meta) => return Some(meta),
+                Err(Missing::Erased) if index == 0 => return None,
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    fn recent(&self, at: u32) -> Option<Opened> {
+        let word = |word: u32| self.layout.recent.get(self.memory(), 3 * at + word);
+        let (low, high, block) = (word(0), word(1), word(2));
+        let first = u64::from(high & 0xffff) << 32 | u64::from(low);
+        (block != NOWHERE).then_some(Opened { block, first, stream: high >> 30 })
+    }
+
+    /// Reads the newest checkpoint of which all parts can be read.
+    fn load_checkpoint<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        let mut is_empty = true;
+        for at in 0..self.sizes.recent {
+            let Some(opened) = self.recent(at) else { break };
+            is_empty = false;
+            if opened.stream != META as u32 {
+                continue;
+            }
+            for index in (0..self.ppb()).rev() {
+                let Ok(meta) = self.read_meta(flash, self.page_of(opened.block, index)) else { continue };
+                if meta.kind == Kind::Checkpoint && meta.key + 1 == self.sizes.parts && self.load_parts(flash, opened.block, index)
+                {
+                    self.state.checkpoint = meta.seq;
+                    return self.check_header();
+                }
+            }
+        }
+        Err(if is_empty { Error::NotFormatted } else { Error::OtherDrive })
+    }
+
+    /// Reads the parts of a checkpoint, of which this is the last. Whether they are all there.
+    fn load_parts<F: Flash>(&mut self, flash: &mut F, block: u32, last: u32) -> bool {
+        let parts = self.sizes.parts;
+        let Some(start) = (last + 1).checked_sub(parts) else { return false };
+        let mut number = None;
+        for part in 0..parts {
+            let page = self.layout.page;
+            let read = self.read_page(flash, self.page_of(block, start + part), page);
+            if !read.is_ok_and(|meta| meta.kind == Kind::Checkpoint && meta.key == part) {
+                return false;
+            }
+            let words = page.words();
+            let own = [0, 1, 2].map(|word| words.get(self.memory(), word));
+            if number.is_some_and(|number| number != own) || own[2] != parts {
+                return false;
+            }
+            number = Some(own);
+            let (from, bytes) = self.range_of_part(part);
+            let (to, from) = (self.layout.state().part(from, bytes), page.part(PART_BYTES, bytes));
+            if let Some((state, buffer)) = self.memory_mut().split_at_mut_checked(from.at) {
+                let out = to.of_mut(state);
+                out.iter_mut().zip(buffer.iter()).for_each(|(out, byte)| *out = *byte);
+            }
+        }
+        true
+    }
+
+    fn check_header(&self) -> Result<(), Error> {
+        let chip = self.config.chip;
+        let expected = [
+            (header::MAGIC_AT, header::MAGIC),
+            (header::PAGE_BYTES, chip.page_bytes),
+            (header::PAGES_PER_BLOCK, chip.pages_per_block),
+            (header::BLOCKS, chip.blocks),
+            (header::LOGICAL_PAGES, self.config.logical_pages),
+            (header::KIND, self.kind_word()),
+        ];
+        let fits = expected.iter().all(|(word, value)| self.header().get(self.memory(), *word) == *value);
+        let runs = self.header().get(self.memory(), header::RUNS);
+        if fits && runs <= self.sizes.runs { Ok(()) } else { Err(Error::OtherDrive) }
+    }
+
+    /// A session behind all others begins, and bad blocks are known.
+    fn begin_mount<F: Flash>(&mut self, flash: &mut F, session: u64) {
+        // A block may go on into the next session.
+        self.state.seq = (session + 2) << SESSION_BITS;
+        for block in 0..self.config.chip.blocks {
+            let is_bad = flash.is_bad(block);
+            self.set_count(block, if is_bad { state::BAD } else { 0 });
+        }
+    }
+
+    fn session_of(seq: u64) -> u64 {
+        seq >> SESSION_BITS
+    }
+
+    /// Whether pages of a block count: it was not free when the checkpoint was written, or has been opened since.
+    fn counts(&self, opened: &Opened) -> bool {
+        let is_known = Self::session_of(opened.first) <= Self::session_of(self.state.checkpoint);
+        let had_nothing = self.was_free(opened.block) || self.was_held(opened.block);
+        is_known && (opened.first > self.state.checkpoint || !had_nothing)
+    }
+
+    /// The state of the checkpoint that was loaded.
+    fn restore_state<F: Flash>(&mut self, flash: &mut F, session: u64) -> Result<(), Error> {
+        self.begin_mount(flash, session);
+        let word = |word: u32| self.header().get(self.memory(), word);
+        let (runs, cursor, in_doubt) = (word(header::RUNS), word(header::CURSOR), word(header::IN_DOUBT));
+        self.state.runs = runs;
+        self.state.cursor = if cursor < self.config.chip.blocks { cursor } else { 0 };
+        self.state.in_doubt = in_doubt != 0;
+        if self.pages_of_runs() > self.sizes.run_pages {
+            return Err(Error::OtherDrive);
+        }
+        // A checkpoint that was in flight may not be there the next time: then the one before it needs what was held.
+        let is_certain = self.something_follows(flash);
+        let is_first = self.header().get(self.memory(), header::IS_FIRST) != 0;
+        self.state.spends = is_first && !is_certain;
+        for block in 0..self.config.chip.blocks {
+            let is_free = self.was_free(block) || (is_certain && self.was_held(block));
+            if self.count(block) != state::BAD && is_free {
+                self.set_count(block, state::FREE);
+                self.state.free += 1;
+            }
+        }
+        for at in 0..self.sizes.recent {
+            let Some(opened) = self.recent(at) else { break };
+            if self.counts(&opened) && self.count(opened.block) == state::FREE {
+                self.set_count(opened.block, 0);
+                self.state.free -= 1;
+            }
+        }
+        for part in 0..self.sizes.translation_pages {
+            let place = self.layout.directory.get(self.memory(), part);
+            let seq = if !is_page(place) {
+                0
+            } else if self.is_ram_table() {
+                self.take_part(flash, part, place)
+            } else {
+                let read = self.read_meta(flash, place);
+                read.ok().filter(|meta| meta.kind == Kind::Translation && meta.key == part).map_or(0, |meta| meta.seq)
+            };
+            self.set_synchronized(part, seq);
+        }
+        Ok(())
+    }
+
+    /// Whether a page was programmed after the checkpoint, in its session: then that was complete.
+    fn something_follows<F: Flash>(&self, flash: &mut F) -> bool {
+        for stream in 0..STREAMS as u32 {
+            let mut newest = (0..self.sizes.recent).map_while(|at| self.recent(at));
+            let Some(opened) = newest.find(|opened| opened.stream == stream && self.counts(opened)) else { continue };
+            for index in 0..self.ppb() {
+                let read = self.read_meta(flash, self.page_of(opened.block, index));
+                if read.is_ok_and(|meta| {
+                    meta.seq > self.state.checkpoint
+                        && Self::session_of(meta.seq) == Self::session_of(self.state.checkpoint)
+                }) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Takes a translation page into the table in RAM. The seq of its version.
+    fn take_part<F: Flash>(&mut self, flash: &mut F, part: u32, place: u32) -> u64 {
+        self.read_part(flash, part, place, self.layout.page);
+        let seq = self.read_meta(flash, place).map_or(0, |meta| meta.seq);
+        let entries = self.loaded_entries();
+        for (index, key) in self.keys_of(part).enumerate() {
+            let place = entries.get(self.memory(), index as u32);
+            self.set_entry(key, Entry { place, before: Before::Settled });
+        }
+        seq
+    }
+
+    /// Goes through the pages that count, in the order of their programs.
+    fn replay<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        let (mut since, mut kept, mut end) = (0, 0, 0);
+        let back = self.header().get(self.memory(), header::BACK);
+        for at in 0..self.sizes.recent {
+            let Some(opened) = self.recent(at) else { break };
+            if !self.counts(&opened) {
+                continue;
+            }
+            let is_since = opened.first > self.state.checkpoint;
+            since += u32::from(is_since);
+            if !is_since && kept >= since + back {
+                break;
+            }
+            (kept, end) = (kept + 1, at + 1);
+        }
+        // Blocks are numbered from the oldest of these on.
+        (self.state.opens, self.state.opens_at_checkpoint) = (kept, kept);
+        let cursor = |stream: usize| Cursor { stream: stream as u32, left: end, block: None, index: 0, found: None };
+        let mut cursors = [cursor(HOST), cursor(MOVED), cursor(META)];
+        for cursor in &mut cursors {
+            self.advance(flash, cursor);
+        }
+        for _ in 0..self.config.chip.pages() {
+            let seq_of = |cursor: &&mut Cursor| cursor.found.map_or(u64::MAX, |(_, meta)| meta.seq);
+            let Some(first) = cursors.iter_mut().min_by_key(seq_of) else { break };
+            let (Some((page, meta)), Some(opened)) = (first.found, first.block) else { break };
+            self.advance(flash, first);
+            let is_last = cursors.iter().all(|cursor| cursor.found.is_none());
+            self.apply(flash, &opened, (page, meta), is_last)?;
+        }
+        Ok(())
+    }
+
+    /// The next page of a stream that counts.
+    fn advance<F: Flash>(&self, flash: &mut F, cursor: &mut Cursor) {
+        cursor.found = None;
+        for _ in 0..=self.config.chip.pages() {
+            if let Some(opened) = cursor.block
+                && cursor.index < self.ppb()
+            {
+                let page = self.page_of(opened.block, cursor.index);
+                cursor.index += 1;
+                let read = self.read_meta(flash, page).ok();
+                let last_session = Self::session_of(self.state.checkpoint);
+                if let Some(meta) = read.filter(|meta| Self::session_of(meta.seq) <= last_session && meta.seq >= opened.first) {
+                    cursor.found = Some((page, meta));
+                    return;
+                }
+                continue;
+            }
+            // A block further on.
+            cursor.block = None;
+            while cursor.left > 0 && cursor.block.is_none() {
+                cursor.left -= 1;
+                cursor.block = self.recent(cursor.left).filter(|opened| opened.stream == cursor.stream && self.counts(opened));
+            }
+            cursor.index = 0;
+            if cursor.block.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// A page was programmed.
+    fn apply<F: Flash>(
+        &mut self,
+        flash: &mut F,
+        opened: &Opened,
+        (mut page, meta): (u32, Meta),
+        is_last: bool,
+    ) -> Result<(), Error> {
+        let header = self.header();
+        let word = |word: u32| u64::from(header.get(self.memory(), word));
+        let recorded = word(header::RECORDED) | word(header::RECORDED + 1) << 32;
+        let is_unrecorded = meta.seq >= recorded;
+        if meta.seq == opened.first && is_unrecorded && self.has_gecko() {
+            self.relieve(flash)?;
+            self.record_erase(opened.block);
+        }
+        let is_entry = match meta.kind {
+            Kind::User => meta.key < self.config.logical_pages && meta.seq > self.synchronized(self.part_of(meta.key)),
+            Kind::Translation => meta.key < self.sizes.translation_pages && meta.seq > self.state.checkpoint,
+            Kind::Gecko | Kind::Checkpoint => false,
+        };
+        if !is_entry {
+            return Ok(());
+        }
+        self.make_room_if_user(flash, &meta)?;
+        if is_last {
+            // It may have been in flight when the power failed: a copy takes its place.
+            let buffer = self.layout.page;
+            if !self.read_page(flash, page, buffer).is_ok_and(|read| read == meta) {
+                return Ok(());
+            }
+            let copy = self.append(flash, META, meta.kind, meta.key, Source::Memory(buffer))?;
+            if meta.kind == Kind::User {
+                self.report_stale(flash, page)?;
+            }
+            page = copy;
+        }
+        match meta.kind {
+            Kind::User => {
+                let former = self.entry(meta.key).map(|entry| entry.place).filter(|place| is_page(*place));
+                if let (Some(former), true) = (former, is_unrecorded) {
+                    self.report_stale(flash, former)?;
+                }
+                self.set_entry(meta.key, Entry { place: page, before: Before::Unsure });
+                Ok(())
+            }
+            _ => self.apply_part(flash, meta.key, page, meta.seq),
+        }
+    }
+
+    fn make_room_if_user<F: Flash>(&mut self, flash: &mut F, meta: &Meta) -> Result<(), Error> {
+        if meta.kind != Kind::User || self.has_room_for_entry() {
+            return Ok(());
+        }
+        self.make_room_for_entry(flash, meta.key)?;
+        // The version that was just written has what came until now, and nothing of what comes.
+        self.set_synchronized(self.part_of(meta.key), meta.seq - 1);
+        Ok(())
+    }
+
+    /// A translation page was written: its entries are not dirty any more, and what they took the place of is stale.
+    fn apply_part<F: Flash>(&mut self, flash: &mut F, part: u32, page: u32, seq: u64) -> Result<(), Error> {
+        if self.is_ram_table() {
+            self.take_part(flash, part, page);
+        } else {
+            let buffer = self.layout.page;
+            let read = self.read_page(flash, page, buffer);
+            if !read.is_ok_and(|meta| meta.kind == Kind::Translation && meta.key == part) {
+                // The version before it, and its dirty entries, say the same.
+                return Ok(());
+            }
+            if self.has_gecko() {
+                self.report_replaced(flash, part)?;
+            }
+            for key in self.keys_of(part) {
+                self.remove_entry(key);
+            }
+        }
+        let directory = self.layout.directory;
+        directory.set(self.memory_mut(), part, page);
+        self.set_synchronized(part, seq);
+        Ok(())
+    }
+
+    /// Reports what the version in the page buffer took the place of: places of the version before it, and of dirty
+    /// entries.
+    fn report_replaced<F: Flash>(&mut self, flash: &mut F, part: u32) -> Result<(), Error> {
+        let former_page = self.layout.directory.get(self.memory(), part);
+        let (newer, older) = (self.loaded_entries(), self.data_of(self.layout.older).words());
+        let mut written = u64::MAX;
+        for (index, key) in self.keys_of(part).enumerate() {
+            let place = newer.get(self.memory(), index as u32);
+            if let Some(entry) = self.entry(key)
+                && is_page(entry.place)
+                && entry.place != place
+            {
+                self.report_stale(flash, entry.place)?;
+            }
+            // Merges of runs use that buffer, too.
+            if written != self.state.tally.gecko {
+                self.read_part(flash, part, former_page, self.layout.older);
+                written = self.state.tally.gecko;
+            }
+            let former = older.get(self.memory(), index as u32);
+            if is_page(former) && former != place && self.is_of(flash, former, key) {
+                self.report_stale(flash, former)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is known but how many pages of each block are live, and how old dirty entries are.
+    fn count_live_pages<F: Flash>(&mut self, flash: &mut F) {
+        for block in 0..self.config.chip.blocks {
+            let count = self.count(block);
+            if count < state::FIRST {
+                self.set_count(block, count & !state::COUNT);
+            }
+        }
+        for at in 0..self.pages_of_runs() {
+            let page = self.layout.run_pages.get(self.memory(), at);
+            self.count_page(page);
+        }
+        self.state.loaded = NONE;
+        for part in 0..self.sizes.translation_pages {
+            let place = self.layout.directory.get(self.memory(), part);
+            if !is_page(place) {
+                continue;
+            }
+            self.count_page(place);
+            if self.is_ram_table() {
+                continue;
+            }
+            self.load(flash, part);
+            for (index, key) in self.keys_of(part).enumerate() {
+                let place = self.loaded_entries().get(self.memory(), index as u32);
+                if is_page(place) && self.entry(key).is_none() {
+                    self.count_page(place);
+                }
+            }
+        }
+        self.begin_service();
+        let entries = self.layout.places.entries;
+        for slot in 0..entries {
+            let found = if self.is_ram_table() { self.entry(slot).map(|entry| (slot, entry)) } else { self.entry_in(slot) };
+            let Some((key, entry)) = found else { continue };
+            if is_page(entry.place) {
+                self.count_page(entry.place);
+            }
+            if self.is_ram_table() {
+                if entry.before != Before::Unsure {
+                    continue;
+                }
+                self.set_entry(key, Entry { before: Before::Settled, ..entry });
+            }
+            let number = self.number_of(self.block_of(entry.place));
+            self.note_entry(key, number, (true, !is_page(entry.place)));
+        }
+        for block in 0..self.config.chip.blocks {
+            let count = self.count(block);
+            if count < state::FIRST && count & state::COUNT == 0 && !self.is_open(block) {
+                self.hold(block);
+            }
+        }
+        self.find_spent();
+    }
+
+    /// Time and again the power may fail right behind a mount's checkpoint, which nobody can be certain of. What mounts
+    /// in between wrote is not needed if the newest one is lost. Otherwise each of them would take a free block.
+    fn find_spent(&mut self) {
+        for at in 0..self.sizes.recent {
+            let Some(opened) = self.recent(at).filter(|_| self.state.spends) else { break };
+            let is_of_mount = Self::session_of(opened.first) == Self::session_of(self.state.checkpoint);
+            if is_of_mount && self.count(opened.block) == state::HELD {
+                self.set_count(opened.block, state::SPENT);
+            }
+        }
+    }
+
+    fn count_page(&mut self, page: u32) {
+        if page < self.config.chip.pages() {
+            let block = self.block_of(page);
+            let count = self.count(block);
+            if count < state::FIRST {
+                self.set_count(block, count + 1);
+            }
+        }
+    }
+
+    /// The number of an opened block, from the oldest that was found on.
+    fn number_of(&self, block: u32) -> u32 {
+        if let Some(open) = self.state.open.iter().find(|open| open.block == block) {
+            return open.number;
+        }
+        let mut newer = 0;
+        for at in 0..self.sizes.recent {
+            let Some(opened) = self.recent(at) else { break };
+            if self.counts(&opened) {
+                newer += 1;
+                if opened.block == block {
+                    break;
+                }
+            }
+        }
+        self.state.opens_at_checkpoint.saturating_sub(newer)
+    }
+
+    /// Numbers of dirty entries are kept from now on.
+    fn begin_service(&mut self) {
+        let (dirty, oldest) = (self.layout.dirty_of, self.layout.oldest_of);
+        dirty.fill(self.memory_mut(), 0);
+        oldest.fill(self.memory_mut(), u32::MAX);
+        self.state.mounting = false;
+    }
+}

@@ -1,0 +1,126 @@
+//! The power fails at any operation, also of mounts.
+
+use crate::chip::{CUTS, RamChip, Random, data};
+use crate::use_case::{SMALL, config};
+use phelsuma_mcu::{Chip, Config, Drive, Gecko, MetaPlace, Parts, RamTable, Smallest};
+
+/// What a page may read as: the writes that are possible, 0 for zeros.
+type Possible = Vec<Vec<u32>>;
+
+struct Host {
+    flash: RamChip,
+    config: Config,
+    possible: Possible,
+    writes: u32,
+    random: Random,
+}
+
+impl Host {
+    fn new<P: Parts>(chip: Chip, seed: u64) -> Self {
+        let config = config::<P>(chip, 32);
+        let possible = vec![vec![0]; config.logical_pages as usize];
+        Self { flash: RamChip::new(chip), config, possible, writes: 0, random: Random(seed) }
+    }
+
+    fn memory<P: Parts>(&self) -> Vec<u8> {
+        vec![0; self.config.memory_bytes::<P>().unwrap()]
+    }
+
+    /// Requests until the power fails, or so many.
+    fn session<P: Parts>(&mut self, drive: &mut Drive<P, Vec<u8>>, requests: u32) {
+        let bytes = self.config.chip.data_bytes();
+        for _ in 0..requests {
+            // Some pages are hot.
+            let pages = if self.random.below(3) > 0 { 24.min(self.config.logical_pages) } else { self.config.logical_pages };
+            let page = self.random.below(pages);
+            match self.random.below(12) {
+                0 => {
+                    let done = drive.trim(&mut self.flash, page, 1);
+                    self.possible[page as usize].push(0);
+                    if self.flash.is_off {
+                        return;
+                    }
+                    done.unwrap();
+                }
+                1 => {
+                    let done = drive.sync(&mut self.flash);
+                    if self.flash.is_off {
+                        return;
+                    }
+                    done.unwrap();
+                    for possible in self.possible.iter_mut().filter(|possible| possible.last() == Some(&0)) {
+                        *possible = vec![0];
+                    }
+                }
+                _ => {
+                    self.writes += 1;
+                    let done = drive.write(&mut self.flash, page, &data(bytes, page, self.writes));
+                    if self.flash.is_off {
+                        self.possible[page as usize].push(self.writes);
+                        return;
+                    }
+                    done.unwrap_or_else(|error| panic!("{error:?}: {:?}", drive.info()));
+                    self.possible[page as usize] = vec![self.writes];
+                }
+            }
+        }
+    }
+
+    /// Every page reads as one of what is possible, and stays so.
+    fn compare<P: Parts>(&mut self, drive: &mut Drive<P, Vec<u8>>, what: &str) {
+        let bytes = self.config.chip.data_bytes();
+        let mut out = vec![0; bytes as usize];
+        for page in 0..self.config.logical_pages {
+            let read = drive.read(&mut self.flash, page, &mut out);
+            let possible = &mut self.possible[page as usize];
+            assert_eq!(read, Ok(()), "{what}: page {page} of {possible:?}");
+            let is = |write: u32| out == if write == 0 { vec![0; bytes as usize] } else { data(bytes, page, write) };
+            let found = possible.iter().copied().rev().find(|write| is(*write));
+            if found.is_none() {
+                self.flash.dump(page);
+            }
+            let Some(found) = found else { panic!("{what}: page {page} reads {:?}, possible are {possible:?}", &out[..8]) };
+            *possible = vec![found];
+        }
+    }
+}
+
+fn lives<P: Parts>(chip: Chip, seed: u64, sessions: u32) {
+    let mut host = Host::new::<P>(chip, seed);
+    let memory = host.memory::<P>();
+    Drive::<P, _>::format(&mut host.flash, &host.config, memory).unwrap();
+    for session in 0..sessions {
+        let cut = CUTS[host.random.below(4) as usize];
+        // Often so soon that the mount is cut.
+        let most = [6, 30, 300][host.random.below(3) as usize];
+        let left = 1 + host.random.below(most);
+        host.flash.arm(left.into(), cut);
+        let memory = host.memory::<P>();
+        let mounted = Drive::<P, _>::mount(&mut host.flash, &host.config, memory);
+        let what = format!("seed {seed}, session {session}, {cut:?} in {left}");
+        if !host.flash.is_off {
+            let mut drive = mounted.unwrap_or_else(|error| panic!("{what}: {error:?}"));
+            assert!(!drive.info().read_only, "{what}: {:?}", drive.info());
+            host.compare(&mut drive, &what);
+            host.session(&mut drive, 10_000);
+        }
+        host.flash.power_on();
+    }
+    let memory = host.memory::<P>();
+    let mut drive = Drive::<P, _>::mount(&mut host.flash, &host.config, memory).unwrap();
+    host.compare(&mut drive, "at the end");
+    host.session(&mut drive, 2_000);
+    host.compare(&mut drive, "after the end");
+}
+
+#[test]
+fn whole_lives_of_cuts_lose_nothing() {
+    for meta in [MetaPlace::Spare, MetaPlace::InPage] {
+        let chip = Chip { meta, ..SMALL };
+        for seed in 0..40 {
+            lives::<Gecko>(chip, seed, 60);
+            lives::<Smallest>(chip, seed, 60);
+            lives::<RamTable>(chip, seed, 60);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Drives on a chip in RAM.
+
+mod chip;
+mod cuts;
+mod use_case;

@@ -1,0 +1,119 @@
+//! Drives without power cuts: what is written reads back, and what it costs.
+
+use crate::chip::{RamChip, Random, data};
+use phelsuma_mcu::{Chip, Config, Drive, Error, Gecko, MetaPlace, Parts, RamTable, Smallest};
+
+pub(crate) const SMALL: Chip = Chip { page_bytes: 512, pages_per_block: 16, blocks: 64, meta: MetaPlace::Spare };
+
+/// A drive as large as its chip allows.
+pub(crate) fn config<P: Parts>(chip: Chip, dirty_slots: u32) -> Config {
+    let config = Config::new(chip, 1, dirty_slots);
+    Config { logical_pages: config.most_logical_pages::<P>(), ..config }
+}
+
+fn reads_back<P: Parts>(chip: Chip) {
+    let config = config::<P>(chip, 64);
+    let mut flash = RamChip::new(chip);
+    let memory = vec![0xa5; config.memory_bytes::<P>().unwrap()];
+    assert!(matches!(Drive::<P, _>::mount(&mut flash, &config, memory.clone()), Err(Error::NotFormatted)));
+    let mut drive = Drive::<P, _>::format(&mut flash, &config, memory.clone()).unwrap();
+    let mut random = Random(7);
+    let mut written = vec![0; config.logical_pages as usize];
+    let bytes = chip.data_bytes();
+    let mut out = vec![0; bytes as usize];
+    for write in 1..20_000 {
+        let page = random.below(config.logical_pages);
+        if random.below(10) == 0 {
+            drive.trim(&mut flash, page, 1).unwrap();
+            written[page as usize] = 0;
+        } else {
+            drive.write(&mut flash, page, &data(bytes, page, write)).unwrap();
+            written[page as usize] = write;
+        }
+        if write % 50 == 0 || write % 997 == 1 {
+            assert_eq!(drive.check(&mut flash), Ok(()), "after write {write}: {:?}", drive.info());
+        }
+        let page = random.below(config.logical_pages);
+        drive.read(&mut flash, page, &mut out).unwrap();
+        let expected = match written[page as usize] {
+            0 => vec![0; bytes as usize],
+            write => data(bytes, page, write),
+        };
+        assert!(out == expected, "page {page} after write {write}");
+        if write % 997 == 0 {
+            drive.sync(&mut flash).unwrap();
+            drive = Drive::mount(&mut flash, &config, memory.clone()).unwrap();
+        }
+    }
+    let tally = drive.info();
+    println!("{:?} {config:?}: {tally:?}", P::VALIDITY);
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    for meta in [MetaPlace::Spare, MetaPlace::InPage] {
+        let chip = Chip { meta, ..SMALL };
+        reads_back::<Gecko>(chip);
+        reads_back::<Smallest>(chip);
+        reads_back::<RamTable>(chip);
+    }
+}
+
+/// What a drive as large as three quarters of a chip costs, under uniform writes.
+fn costs<P: Parts>(name: &str, dirty_slots: u32) {
+    let chip = Chip::W25N01GV;
+    let config = Config::new(chip, chip.pages() / 4 * 3, dirty_slots);
+    let mut flash = RamChip::new(chip);
+    let memory = vec![0; config.memory_bytes::<P>().unwrap()];
+    let mut drive = Drive::<P, _>::format(&mut flash, &config, memory.clone()).unwrap();
+    let mut random = Random(3);
+    let bytes = chip.data_bytes();
+    let page = data(bytes, 1, 1);
+    for write in 0..config.logical_pages {
+        drive.write(&mut flash, write, &page).unwrap();
+    }
+    for _ in 0..config.logical_pages * 2 {
+        drive.write(&mut flash, random.below(config.logical_pages), &page).unwrap();
+    }
+    let micros = |flash: &RamChip| flash.reads * 64 + flash.spare_reads * 26 + flash.programs * 290 + flash.erases * 2000;
+    let (before, tally) = (flash.counts(), drive.info().tally);
+    let mut longest = 0;
+    let writes = u64::from(config.logical_pages);
+    for _ in 0..writes {
+        let from = micros(&flash);
+        drive.write(&mut flash, random.below(config.logical_pages), &page).unwrap();
+        longest = longest.max(micros(&flash) - from);
+    }
+    let after = flash.counts();
+    let each = |n: usize| (after[n] - before[n]) as f64 / writes as f64;
+    println!(
+        "{name}: {} B RAM; a write: {:.3} programs, {:.2} reads, {:.2} spare reads, {:.4} erases; longest {longest} us",
+        memory.len(), each(2), each(0), each(1), each(3)
+    );
+    let now = drive.info().tally;
+    let part = |now: u64, before: u64| (now - before) as f64 / writes as f64;
+    println!(
+        "  moved {:.3}, translation {:.3}, gecko {:.3}, checkpoint {:.3}",
+        part(now.moved, tally.moved), part(now.translation, tally.translation),
+        part(now.gecko, tally.gecko), part(now.checkpoint, tally.checkpoint)
+    );
+    let before = flash.counts();
+    let mut out = vec![0; bytes as usize];
+    for _ in 0..10_000 {
+        drive.read(&mut flash, random.below(config.logical_pages), &mut out).unwrap();
+    }
+    println!("  reads a read: {:.3}", (flash.counts()[0] - before[0]) as f64 / 10_000.0);
+    let (from, before) = (micros(&flash), flash.counts());
+    let after = Drive::<P, _>::mount(&mut flash, &config, memory).unwrap();
+    let counts = flash.counts();
+    println!("  mount: {} us: {:?} {:?}", micros(&flash) - from, [0, 1, 2, 3].map(|n| counts[n] - before[n]), after.info().tally);
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn what_a_drive_costs() {
+    costs::<Gecko>("gecko, 1,024 slots", 1024);
+    costs::<Gecko>("gecko, 512 slots", 512);
+    costs::<Smallest>("smallest, 256 slots", 256);
+    costs::<Smallest>("smallest, 512 slots", 512);
+}
