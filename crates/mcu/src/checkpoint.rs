@@ -114,7 +114,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             .filter(|part| self.layout.dirty_of.get(self.memory(), *part) & !TRIMS > 0)
             .map(|part| self.layout.oldest_of.get(self.memory(), part))
             .min();
-        let oldest = self.state.open.iter().filter(|open| open.block != NOWHERE).map(|open| open.number).chain(oldest).min();
+        let oldest =
+            self.state.open.iter().filter(|open| open.block != NOWHERE).map(|open| open.number).chain(oldest).min();
         let back = self.state.opens.saturating_sub(oldest.unwrap_or(self.state.opens));
         for (word, value) in [
             (header::MAGIC_AT, header::MAGIC),

@@ -8,6 +8,12 @@ use crate::flash::Flash;
 use crate::layout::LOST;
 use crate::meta::Kind;
 
+/// Pages that one write moves at the most, unless blocks are short.
+const MOST_MOVES: u32 = 16;
+
+/// Free blocks, besides those that a write wants, that are made while the host is idle.
+const IDLE: u32 = 2;
+
 /// Programs of a session after which another one is begun: seq counts on for 65,536.
 const SESSION: u64 = 0xe000;
 
@@ -34,7 +40,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         if self.checkpoint_is_due() || (self.state.free < LOW && self.state.held > 0) {
             self.checkpoint(flash)?;
         }
-        if self.state.free + self.state.held < HIGH || self.state.victim.block != NOWHERE {
+        let lacks = self.state.free + self.state.held < HIGH;
+        if lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some() {
             self.collect_some(flash)?;
         }
         // Each block that is collected gives at least a page more than it takes.
@@ -55,6 +62,32 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     pub(crate) fn begin_session(&mut self) {
         self.state.seq = (self.state.seq | 0xffff) + 1;
         self.state.has_checkpoint = false;
+    }
+
+    /// Does work that a write would have to do: moves up to so many pages. Call it while the host is idle; then a write
+    /// finds free blocks. Whether there is more to do.
+    ///
+    /// # Errors
+    /// [`Error::Full`].
+    pub fn maintain<F: Flash>(&mut self, flash: &mut F, pages: u32) -> Result<bool, Error> {
+        if self.state.full {
+            return Err(Error::Full);
+        }
+        for _ in 0..pages {
+            let lacks = self.state.free + self.state.held < HIGH + IDLE;
+            if !lacks && self.state.victim.block == NOWHERE && self.block_to_refresh().is_none() {
+                break;
+            }
+            if self.state.free <= LOW && self.state.held > 0 {
+                self.checkpoint(flash)?;
+            } else if (self.state.victim.block != NOWHERE || self.choose(flash)) && self.state.free + 1 >= LOW {
+                self.collect_page(flash)?;
+            } else {
+                return Ok(false);
+            }
+        }
+        let lacks = self.state.free + self.state.held < HIGH + IDLE;
+        Ok(lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some())
     }
 
     /// As many pages of the victim as a write has to move so that collections keep up.
@@ -86,7 +119,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     /// Takes the block with the fewest live pages, one with a failed program before all others. Whether there is one that
     /// has a stale page.
     fn choose<F: Flash>(&mut self, flash: &mut F) -> bool {
-        let mut best: Option<(u32, u32, u32)> = None;
+        let refreshed = self.block_to_refresh().map(|block| (0, block, u32::from(self.count(block) & state::COUNT)));
+        let mut best: Option<(u32, u32, u32)> = refreshed;
         for block in 0..self.config.chip.blocks {
             let count = self.count(block);
             if count >= state::FIRST || self.is_open(block) {
@@ -105,8 +139,11 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         let stale = if live == 0 { [u32::MAX; 8] } else { self.stale_pages(flash, block) };
         // What it frees is to be more than what moving its pages takes.
         let freed = self.ppb().saturating_sub(live).max(1);
-        let moves = live.div_ceil(freed) + 1;
+        let moves = (live.div_ceil(freed) + 1).min(MOST_MOVES);
         let next = if live == 0 { self.ppb() } else { 0 };
+        if block == self.state.refresh {
+            self.state.refresh = NOWHERE;
+        }
         self.state.victim = Victim { block, next, moves, stale };
         true
     }
@@ -115,7 +152,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     pub(crate) fn collect_page<F: Flash>(&mut self, flash: &mut F) -> Result<bool, Error> {
         while self.state.victim.next < self.ppb() {
             let (block, index) = (self.state.victim.block, self.state.victim.next);
-            let stale = self.state.victim.stale.get(index as usize / 32).is_some_and(|word| word >> (index % 32) & 1 == 1);
+            let stale =
+                self.state.victim.stale.get(index as usize / 32).is_some_and(|word| word >> (index % 32) & 1 == 1);
             let page = self.page_of(block, index);
             let moved = !stale && self.move_if_live(flash, page)?;
             self.state.victim.next = index + 1;

@@ -71,6 +71,11 @@ pub struct Config {
     pub window: u32,
     /// Blocks that may be bad or grow bad, of the factory's as well.
     pub bad_blocks: u32,
+    /// Bits that ECC corrects in a page from which on its block is written anew. 0: never.
+    pub refresh_bits: u32,
+    /// Reads of a block, about, from which on it is written anew: two bytes of memory a block count them, from each mount
+    /// on. 0: they are not counted.
+    pub disturb_reads: u32,
 }
 
 /// Why a configuration cannot be.
@@ -95,9 +100,18 @@ pub(crate) const LOW: u32 = 5;
 pub(crate) const HIGH: u32 = LOW + 2;
 
 impl Config {
-    /// A drive of `logical_pages` with room for `dirty_slots` entries, a window of 24 blocks, and 2 % bad blocks.
+    /// A drive of `logical_pages` with room for `dirty_slots` entries, a window of 24 blocks, 2 % bad blocks, and no
+    /// refresh.
     pub const fn new(chip: Chip, logical_pages: u32, dirty_slots: u32) -> Self {
-        Self { chip, logical_pages, dirty_slots, window: 24, bad_blocks: chip.blocks / 50 }
+        Self {
+            chip,
+            logical_pages,
+            dirty_slots,
+            window: 24,
+            bad_blocks: chip.blocks / 50,
+            refresh_bits: 0,
+            disturb_reads: 0,
+        }
     }
 
     /// Bytes of memory that a drive of these parts needs, all of it: [`Drive::mount`](crate::Drive::mount) wants so many.

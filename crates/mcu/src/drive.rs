@@ -84,6 +84,10 @@ pub(crate) struct State {
     pub(crate) victim: Victim,
     /// Number of the opened block that the last append went to.
     pub(crate) appended: u32,
+    /// The block that is to be written anew, or [`NOWHERE`].
+    pub(crate) refresh: u32,
+    /// For the reads that are counted.
+    pub(crate) chance: u32,
     /// Dirty entries.
     pub(crate) dirty: u32,
     /// Those that are trims, or pages lost: to be written before a block is freed.
@@ -181,6 +185,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             cursor: 0,
             victim: Victim { block: NOWHERE, next: 0, moves: 0, stale: [0; 8] },
             appended: 0,
+            refresh: NOWHERE,
+            chance: 1,
             dirty: 0,
             trims: 0,
             reports: 0,
@@ -284,7 +290,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         if let (MetaPlace::InPage, Some(tail)) = (place, tail.first_chunk()) {
             meta = *tail;
         }
-        checked(read, &meta, data)
+        let found = checked(read, &meta, data);
+        self.note_read(page, read.unwrap_or(0));
+        found
     }
 
     /// Reads a page's data into a slice of the host's, which has as many bytes as a host page.
@@ -293,6 +301,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             MetaPlace::Spare => {
                 let mut meta = [0; META_BYTES];
                 let read = flash.read(page, 0, out, Some(&mut meta));
+                self.note_read(page, read.unwrap_or(0));
                 checked(read, &meta, out)
             }
             MetaPlace::InPage => {
@@ -354,7 +363,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             .is_err();
             let next = open.next + 1;
             let Some(place) = self.state.open.get_mut(stream) else { return Err(Error::Full) };
-            *place = if failed || next == self.config.chip.pages_per_block { Open::NONE } else { Open { next, ..open } };
+            *place =
+                if failed || next == self.config.chip.pages_per_block { Open::NONE } else { Open { next, ..open } };
             let count = self.count(open.block);
             if failed {
                 self.state.tally.failures += 1;
@@ -399,6 +409,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 continue;
             }
             self.state.tally.erases += 1;
+            self.forget_reads(block);
             self.set_count(block, 0);
             if self.has_gecko() {
                 self.set_count(block, state::UNRECORDED);

@@ -27,8 +27,7 @@ pub struct Chip {
 
 impl Chip {
     /// A chip like Winbond's W25N01GV: 128 MiB, 1,024 blocks of 64 pages of 2 KiB.
-    pub const W25N01GV: Self =
-        Self { page_bytes: 2048, pages_per_block: 64, blocks: 1024, meta: MetaPlace::Spare };
+    pub const W25N01GV: Self = Self { page_bytes: 2048, pages_per_block: 64, blocks: 1024, meta: MetaPlace::Spare };
 
     /// Bytes of a host page.
     pub const fn data_bytes(&self) -> u32 {

@@ -150,7 +150,11 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Writes the buffer where it is nearly full.
     pub(crate) fn relieve<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
-        if self.has_gecko() && self.state.reports + SLACK >= self.sizes.reports { self.flush_reports(flash) } else { Ok(()) }
+        if self.has_gecko() && self.state.reports + SLACK >= self.sizes.reports {
+            self.flush_reports(flash)
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes the buffer as a run, and merges runs.
@@ -227,7 +231,12 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             if level > newer_level {
                 return Ok(());
             }
-            self.merge_newest(flash, older, (first_pages, second_pages), (level.max(newer_level) + 1).min(self.sizes.top_level))?;
+            self.merge_newest(
+                flash,
+                older,
+                (first_pages, second_pages),
+                (level.max(newer_level) + 1).min(self.sizes.top_level),
+            )?;
         }
         Ok(())
     }
@@ -391,7 +400,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     /// [`Error::Full`].
     pub(crate) fn move_run_page<F: Flash>(&mut self, flash: &mut F, page: u32, buffer: Bytes) -> Result<(), Error> {
         let pages = self.layout.run_pages;
-        let Some(at) = (0..self.pages_of_runs()).find(|at| pages.get(self.memory(), *at) == page) else { return Ok(()) };
+        let Some(at) = (0..self.pages_of_runs()).find(|at| pages.get(self.memory(), *at) == page) else {
+            return Ok(());
+        };
         let moved = self.append(flash, META, Kind::Gecko, at, Source::Memory(buffer))?;
         self.state.tally.gecko += 1;
         pages.set(self.memory_mut(), at, moved);

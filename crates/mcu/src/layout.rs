@@ -12,6 +12,9 @@ pub(crate) const LOST: u32 = 0x3fff_fffe;
 /// Blocks that may have been opened between two checkpoints.
 pub(crate) const OPENS_A_CHECKPOINT: u32 = 8;
 
+/// One read out of so many is counted, by chance.
+pub(crate) const READS: u32 = 64;
+
 /// Blocks that a failed mount may have left behind, and those that are open.
 const SLACK: u32 = 8;
 
@@ -46,6 +49,8 @@ pub(crate) struct Layout {
     pub(crate) places: Table32,
     /// While a drive mounts: the blocks that were opened last, the newest first. Seq (low and high) and block.
     pub(crate) recent: Table32,
+    /// Reads of each block, in units of [`READS`]. Where they are counted.
+    pub(crate) reads: Table16,
     /// One page, for whatever is read or written.
     pub(crate) page: Bytes,
     /// Two pages of runs that are merged, and the buffer of reports. With Logarithmic Gecko.
@@ -116,7 +121,8 @@ impl Sizes {
         let runs = if gecko { top_level + 4 } else { 0 };
         let run_pages = if gecko { most.next_power_of_two() + 3 * most + 4 } else { 0 };
         let recent = config.window + OPENS_A_CHECKPOINT + SLACK;
-        let state = HEADER_BYTES + 2 * config.chip.blocks.div_ceil(32) * 4 + 4 * (runs + 2 * run_pages + translation_pages);
+        let state =
+            HEADER_BYTES + 2 * config.chip.blocks.div_ceil(32) * 4 + 4 * (runs + 2 * run_pages + translation_pages);
         let parts = state.div_ceil(data - PART_BYTES);
         Self { entries, translation_pages, report_bytes, reports, top_level, runs, run_pages, recent, parts }
     }
@@ -127,7 +133,11 @@ impl Layout {
     ///
     /// # Errors
     /// What is wrong with the configuration.
-    pub(crate) const fn of(config: &Config, mapping: Mapping, validity: Validity) -> Result<(Self, Sizes), ConfigError> {
+    pub(crate) const fn of(
+        config: &Config,
+        mapping: Mapping,
+        validity: Validity,
+    ) -> Result<(Self, Sizes), ConfigError> {
         if let Err(error) = config.check(mapping, validity) {
             return Err(error);
         }
@@ -153,6 +163,7 @@ impl Layout {
             keys: places.words(keys),
             places: places.words(entries),
             recent: places.words(3 * sizes.recent),
+            reads: places.halves(if config.disturb_reads > 0 { config.chip.blocks } else { 0 }),
             page: places.bytes(page),
             older: places.bytes(gecko_page),
             newer: places.bytes(gecko_page),

@@ -19,6 +19,7 @@ mod gecko;
 mod layout;
 mod meta;
 mod mount;
+mod refresh;
 mod serve;
 mod tables;
 mod translation;

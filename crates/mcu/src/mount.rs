@@ -147,7 +147,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             }
             for index in (0..self.ppb()).rev() {
                 let Ok(meta) = self.read_meta(flash, self.page_of(opened.block, index)) else { continue };
-                if meta.kind == Kind::Checkpoint && meta.key + 1 == self.sizes.parts && self.load_parts(flash, opened.block, index)
+                if meta.kind == Kind::Checkpoint
+                    && meta.key + 1 == self.sizes.parts
+                    && self.load_parts(flash, opened.block, index)
                 {
                     self.state.checkpoint = meta.seq;
                     return self.check_header();
@@ -339,7 +341,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 cursor.index += 1;
                 let read = self.read_meta(flash, page).ok();
                 let last_session = Self::session_of(self.state.checkpoint);
-                if let Some(meta) = read.filter(|meta| Self::session_of(meta.seq) <= last_session && meta.seq >= opened.first) {
+                if let Some(meta) =
+                    read.filter(|meta| Self::session_of(meta.seq) <= last_session && meta.seq >= opened.first)
+                {
                     cursor.found = Some((page, meta));
                     return;
                 }
@@ -349,7 +353,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             cursor.block = None;
             while cursor.left > 0 && cursor.block.is_none() {
                 cursor.left -= 1;
-                cursor.block = self.recent(cursor.left).filter(|opened| opened.stream == cursor.stream && self.counts(opened));
+                cursor.block =
+                    self.recent(cursor.left).filter(|opened| opened.stream == cursor.stream && self.counts(opened));
             }
             cursor.index = 0;
             if cursor.block.is_none() {
@@ -502,7 +507,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         self.begin_service();
         let entries = self.layout.places.entries;
         for slot in 0..entries {
-            let found = if self.is_ram_table() { self.entry(slot).map(|entry| (slot, entry)) } else { self.entry_in(slot) };
+            let found =
+                if self.is_ram_table() { self.entry(slot).map(|entry| (slot, entry)) } else { self.entry_in(slot) };
             let Some((key, entry)) = found else { continue };
             if is_page(entry.place) {
                 self.count_page(entry.place);

@@ -141,7 +141,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                     let entry = self.entry(key);
                     let place = entry.map_or(NONE, |entry| entry.place);
                     live += u32::from(is_page(place) && self.block_of(place) == block);
-                    if entry.is_none_or(|entry| entry.before == crate::entries::Before::Counted) && !self.is_ram_table() {
+                    if entry.is_none_or(|entry| entry.before == crate::entries::Before::Counted) && !self.is_ram_table()
+                    {
                         self.load(flash, part);
                         let place = self.loaded_entries().get(self.memory(), key - part * self.sizes.entries);
                         live += u32::from(is_page(place) && self.block_of(place) == block);

@@ -210,7 +210,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// While a drive mounts: the seq of a translation page's version. Host pages with a higher one are newer than it.
     pub(crate) fn synchronized(&self, part: u32) -> u64 {
-        let (low, high) = (self.layout.oldest_of.get(self.memory(), part), self.layout.dirty_of.get(self.memory(), part));
+        let (low, high) =
+            (self.layout.oldest_of.get(self.memory(), part), self.layout.dirty_of.get(self.memory(), part));
         u64::from(high) << 32 | u64::from(low)
     }
 

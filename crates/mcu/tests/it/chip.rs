@@ -88,13 +88,24 @@ impl RamChip {
                 let kind = head >> 28 & 7;
                 let k = head & 0xfff_ffff;
                 if kind != 1 || k == key {
-                    all.push((seq >> 16, seq & 0xffff, n / ppb, n % ppb, kind, head >> 31, k, bytes[0] as u32 | (bytes[1] as u32) << 8));
+                    all.push((
+                        seq >> 16,
+                        seq & 0xffff,
+                        n / ppb,
+                        n % ppb,
+                        kind,
+                        head >> 31,
+                        k,
+                        bytes[0] as u32 | (bytes[1] as u32) << 8,
+                    ));
                 }
             }
         }
         all.sort();
         for (session, seq, block, index, kind, stream, k, write) in all {
-            println!("session {session} seq {seq} block {block} index {index} kind {kind} stream {stream} key {k} write {write}");
+            println!(
+                "session {session} seq {seq} block {block} index {index} kind {kind} stream {stream} key {k} write {write}"
+            );
         }
     }
 
@@ -118,7 +129,11 @@ impl Flash for RamChip {
         if self.is_off {
             return Err(Uncorrectable);
         }
-        if data.len() <= META_BYTES { self.spare_reads += 1 } else { self.reads += 1 }
+        if data.len() <= META_BYTES {
+            self.spare_reads += 1
+        } else {
+            self.reads += 1
+        }
         match &self.cells[page as usize] {
             Cell::Erased => {
                 data.fill(0xff);
@@ -143,7 +158,10 @@ impl Flash for RamChip {
         assert!(!self.bad[block as usize], "block {block} is bad");
         let end = (block + 1) * self.shape.pages_per_block;
         let is_erased = |cell: &Cell| matches!(cell, Cell::Erased);
-        assert!(self.cells[page as usize..end as usize].iter().all(is_erased), "page {page} is not erased, or out of order");
+        assert!(
+            self.cells[page as usize..end as usize].iter().all(is_erased),
+            "page {page} is not erased, or out of order"
+        );
         self.programs += 1;
         let written = Cell::Written(data.into(), *spare.unwrap_or(&[0xff; META_BYTES]));
         let off = self.fails();

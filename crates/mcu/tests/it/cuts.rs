@@ -31,7 +31,8 @@ impl Host {
         let bytes = self.config.chip.data_bytes();
         for _ in 0..requests {
             // Some pages are hot.
-            let pages = if self.random.below(3) > 0 { 24.min(self.config.logical_pages) } else { self.config.logical_pages };
+            let pages =
+                if self.random.below(3) > 0 { 24.min(self.config.logical_pages) } else { self.config.logical_pages };
             let page = self.random.below(pages);
             match self.random.below(12) {
                 0 => {
@@ -79,7 +80,9 @@ impl Host {
             if found.is_none() {
                 self.flash.dump(page);
             }
-            let Some(found) = found else { panic!("{what}: page {page} reads {:?}, possible are {possible:?}", &out[..8]) };
+            let Some(found) = found else {
+                panic!("{what}: page {page} reads {:?}, possible are {possible:?}", &out[..8])
+            };
             *possible = vec![found];
         }
     }

@@ -63,6 +63,9 @@ fn what_is_written_reads_back() {
 fn costs<P: Parts>(name: &str, dirty_slots: u32) {
     let chip = Chip::W25N01GV;
     let config = Config::new(chip, chip.pages() / 4 * 3, dirty_slots);
+    let most = config.most_logical_pages::<P>();
+    println!("most {most} = {}", most as f64 / chip.pages() as f64);
+    let config = Config { logical_pages: config.logical_pages.min(most), ..config };
     let mut flash = RamChip::new(chip);
     let memory = vec![0; config.memory_bytes::<P>().unwrap()];
     let mut drive = Drive::<P, _>::format(&mut flash, &config, memory.clone()).unwrap();
@@ -75,7 +78,8 @@ fn costs<P: Parts>(name: &str, dirty_slots: u32) {
     for _ in 0..config.logical_pages * 2 {
         drive.write(&mut flash, random.below(config.logical_pages), &page).unwrap();
     }
-    let micros = |flash: &RamChip| flash.reads * 64 + flash.spare_reads * 26 + flash.programs * 290 + flash.erases * 2000;
+    let micros =
+        |flash: &RamChip| flash.reads * 64 + flash.spare_reads * 26 + flash.programs * 290 + flash.erases * 2000;
     let (before, tally) = (flash.counts(), drive.info().tally);
     let mut longest = 0;
     let writes = u64::from(config.logical_pages);
@@ -88,14 +92,20 @@ fn costs<P: Parts>(name: &str, dirty_slots: u32) {
     let each = |n: usize| (after[n] - before[n]) as f64 / writes as f64;
     println!(
         "{name}: {} B RAM; a write: {:.3} programs, {:.2} reads, {:.2} spare reads, {:.4} erases; longest {longest} us",
-        memory.len(), each(2), each(0), each(1), each(3)
+        memory.len(),
+        each(2),
+        each(0),
+        each(1),
+        each(3)
     );
     let now = drive.info().tally;
     let part = |now: u64, before: u64| (now - before) as f64 / writes as f64;
     println!(
         "  moved {:.3}, translation {:.3}, gecko {:.3}, checkpoint {:.3}",
-        part(now.moved, tally.moved), part(now.translation, tally.translation),
-        part(now.gecko, tally.gecko), part(now.checkpoint, tally.checkpoint)
+        part(now.moved, tally.moved),
+        part(now.translation, tally.translation),
+        part(now.gecko, tally.gecko),
+        part(now.checkpoint, tally.checkpoint)
     );
     let before = flash.counts();
     let mut out = vec![0; bytes as usize];
@@ -106,7 +116,12 @@ fn costs<P: Parts>(name: &str, dirty_slots: u32) {
     let (from, before) = (micros(&flash), flash.counts());
     let after = Drive::<P, _>::mount(&mut flash, &config, memory).unwrap();
     let counts = flash.counts();
-    println!("  mount: {} us: {:?} {:?}", micros(&flash) - from, [0, 1, 2, 3].map(|n| counts[n] - before[n]), after.info().tally);
+    println!(
+        "  mount: {} us: {:?} {:?}",
+        micros(&flash) - from,
+        [0, 1, 2, 3].map(|n| counts[n] - before[n]),
+        after.info().tally
+    );
 }
 
 #[test]
