@@ -80,7 +80,6 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 self.close_block(META);
             }
             let block = self.opened(flash, META)?.block;
-            debug_assert!(self.state.free + u32::from(self.state.spends) >= 2, "{:?}", self.state);
             self.compose_state(recorded);
             if self.write_parts(flash)? != block {
                 continue;

@@ -86,6 +86,8 @@ pub(crate) struct State {
     pub(crate) appended: u32,
     /// The block that is to be written anew, or [`NOWHERE`].
     pub(crate) refresh: u32,
+    /// Pages that a cut has torn, one of each stream, or [`NONE`].
+    pub(crate) torn: [u32; STREAMS],
     /// For the reads that are counted.
     pub(crate) chance: u32,
     /// Dirty entries.
@@ -186,6 +188,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             victim: Victim { block: NOWHERE, next: 0, moves: 0, stale: [0; 8] },
             appended: 0,
             refresh: NOWHERE,
+            torn: [NONE; STREAMS],
             chance: 1,
             dirty: 0,
             trims: 0,

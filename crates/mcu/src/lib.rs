@@ -5,7 +5,7 @@
 //!
 //! A write is on flash when it returns. A power cut may come at any operation, also while a drive mounts.
 
-#![cfg_attr(not(any(test, feature = "nand")), no_std)]
+#![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 mod checkpoint;
@@ -28,4 +28,5 @@ pub use config::{Config, ConfigError, Gecko, Mapping, Parts, RamTable, Smallest,
 pub use drive::{Drive, Tally};
 pub use error::Error;
 pub use flash::{Chip, Failed, Flash, META_BYTES, MetaPlace, Uncorrectable};
+pub use meta::{Kind, Meta};
 pub use serve::Info;

@@ -4,7 +4,7 @@ use crate::flash::META_BYTES;
 
 /// What a page holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A host page; the key is its number.
     User = 0,
     /// A translation page; the key is its number.
@@ -18,24 +18,25 @@ pub(crate) enum Kind {
 /// Keys are smaller.
 pub(crate) const KEYS: u32 = 1 << 28;
 
-/// A page's metadata, decoded.
+/// A page's metadata, decoded: what stands in its spare area, or in its last bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Meta {
-    pub(crate) kind: Kind,
+pub struct Meta {
+    /// What the page holds.
+    pub kind: Kind,
     /// The stream whose block it was written to: 0 to 3.
-    pub(crate) stream: u32,
-    /// Below [`KEYS`].
-    pub(crate) key: u32,
+    pub stream: u32,
+    /// Its number, by kind: 28 bits.
+    pub key: u32,
     /// Number of the program, in 48 bits. The upper 32 of them are the session.
-    pub(crate) seq: u64,
-    /// [`sum`] of the data.
-    pub(crate) sum: u32,
+    pub seq: u64,
+    /// A number for the data, and what they are of.
+    pub sum: u32,
 }
 
 impl Meta {
     /// The bytes, little-endian: key (28 bits), kind (2) and stream (2); seq (48); a check of the other fourteen (16);
     /// the sum of the data (32).
-    pub(crate) fn encode(&self) -> [u8; META_BYTES] {
+    pub fn encode(&self) -> [u8; META_BYTES] {
         let head = (self.key & (KEYS - 1)) | (self.kind as u32) << 28 | self.stream << 30;
         let [h0, h1, h2, h3] = head.to_le_bytes();
         let [q0, q1, q2, q3, q4, q5, _, _] = self.seq.to_le_bytes();
@@ -45,7 +46,7 @@ impl Meta {
     }
 
     /// What the bytes say, if they are metadata.
-    pub(crate) fn decode(bytes: &[u8; META_BYTES]) -> Option<Self> {
+    pub fn decode(bytes: &[u8; META_BYTES]) -> Option<Self> {
         let [h0, h1, h2, h3, q0, q1, q2, q3, q4, q5, c0, c1, s0, s1, s2, s3] = *bytes;
         let head = u32::from_le_bytes([h0, h1, h2, h3]);
         let seq = u64::from_le_bytes([q0, q1, q2, q3, q4, q5, 0, 0]);

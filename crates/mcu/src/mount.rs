@@ -43,6 +43,8 @@ struct Cursor {
     index: u32,
     /// What was found there.
     found: Option<(u32, Meta)>,
+    /// A page behind all that were found whose metadata cannot be read.
+    torn: u32,
 }
 
 impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
@@ -78,6 +80,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         drive.restore_state(flash, session)?;
         let written = drive.replay(flash).and_then(|()| {
             drive.count_live_pages(flash);
+            drive.report_torn(flash)?;
             drive.checkpoint(flash)?;
             drive.make_room(flash)
         });
@@ -314,7 +317,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         }
         // Blocks are numbered from the oldest of these on.
         (self.state.opens, self.state.opens_at_checkpoint) = (kept, kept);
-        let cursor = |stream: usize| Cursor { stream: stream as u32, left: end, block: None, index: 0, found: None };
+        let cursor =
+            |stream: usize| Cursor { stream: stream as u32, left: end, block: None, index: 0, found: None, torn: NONE };
         let mut cursors = [cursor(HOST), cursor(MOVED), cursor(META)];
         for cursor in &mut cursors {
             self.advance(flash, cursor);
@@ -327,6 +331,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             let is_last = cursors.iter().all(|cursor| cursor.found.is_none());
             self.apply(flash, &opened, (page, meta), is_last)?;
         }
+        self.state.torn = cursors.map(|cursor| cursor.torn);
         Ok(())
     }
 
@@ -339,12 +344,13 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             {
                 let page = self.page_of(opened.block, cursor.index);
                 cursor.index += 1;
-                let read = self.read_meta(flash, page).ok();
+                let read = self.read_meta(flash, page);
+                cursor.torn = if read == Err(Missing::Unreadable) { page } else { cursor.torn };
                 let last_session = Self::session_of(self.state.checkpoint);
-                if let Some(meta) =
-                    read.filter(|meta| Self::session_of(meta.seq) <= last_session && meta.seq >= opened.first)
-                {
+                let counts = |meta: &Meta| Self::session_of(meta.seq) <= last_session && meta.seq >= opened.first;
+                if let Some(meta) = read.ok().filter(counts) {
                     cursor.found = Some((page, meta));
+                    cursor.torn = NONE;
                     return;
                 }
                 continue;
@@ -392,7 +398,15 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             // It may have been in flight when the power failed: a copy takes its place.
             let buffer = self.layout.page;
             if !self.read_page(flash, page, buffer).is_ok_and(|read| read == meta) {
-                return Ok(());
+                // It is torn. Should it ever read well, a version of the translation page is newer.
+                let part = match meta.kind {
+                    Kind::User => {
+                        self.report_stale(flash, page)?;
+                        self.part_of(meta.key)
+                    }
+                    _ => meta.key,
+                };
+                return self.synchronize(flash, part);
             }
             let copy = self.append(flash, META, meta.kind, meta.key, Source::Memory(buffer))?;
             if meta.kind == Kind::User {
@@ -480,6 +494,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             let count = self.count(block);
             if count < state::FIRST {
                 self.set_count(block, count & !state::COUNT);
+            } else if count == state::BAD {
+                // It may have grown bad with live pages in it.
+                self.set_count(block, state::FAILING);
             }
         }
         for at in 0..self.pages_of_runs() {
@@ -501,6 +518,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 let place = self.loaded_entries().get(self.memory(), index as u32);
                 if is_page(place) && self.entry(key).is_none() {
                     self.count_page(place);
+                    // Somebody's data, which have gone bad since.
+                    self.state.torn = self.state.torn.map(|torn| if torn == place { NONE } else { torn });
                 }
             }
         }
@@ -524,7 +543,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         }
         for block in 0..self.config.chip.blocks {
             let count = self.count(block);
-            if count < state::FIRST && count & state::COUNT == 0 && !self.is_open(block) {
+            if count == state::FAILING {
+                self.set_count(block, state::BAD);
+            } else if count < state::FIRST && count & state::COUNT == 0 && !self.is_open(block) {
                 self.hold(block);
             }
         }
@@ -541,6 +562,16 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 self.set_count(opened.block, state::SPENT);
             }
         }
+    }
+
+    /// Pages that the cut has torn are stale. A collection that met them would not know whether they had been somebody's.
+    fn report_torn<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        for page in self.state.torn {
+            if is_page(page) {
+                self.report_stale(flash, page)?;
+            }
+        }
+        Ok(())
     }
 
     fn count_page(&mut self, page: u32) {

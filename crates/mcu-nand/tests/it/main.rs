@@ -1,0 +1,3 @@
+//! The FTL for microcontrollers in the crash laboratory.
+
+mod laboratory;
