@@ -49,6 +49,15 @@ impl McuSubject {
     }
 }
 
+impl McuSubject {
+    /// Name, chip and size, in a line.
+    pub fn config_line(&self) -> String {
+        let Config { chip, logical_pages, .. } = self.config;
+        let (blocks, pages, bytes) = (chip.blocks, chip.pages_per_block, chip.page_bytes);
+        format!("{}, {blocks} blocks of {pages} pages of {bytes} B, {logical_pages} logical pages", self.name)
+    }
+}
+
 fn format<P: Parts + Send + 'static>(nand: &mut CutNand, config: &Config, at: Time) -> Ready<Time> {
     let (ftl, done) = FtlOn::<P>::format(nand, config, at)?;
     Ok((Box::new(ftl), done))

@@ -1,6 +1,6 @@
 //! Power cuts at every operation, nested, with every fault.
 
-use phelsuma_drive::lab::{Fault, LabConfig, Points, Sweep, Workload};
+use phelsuma_drive::lab::{Fault, LabConfig, Points, SoakConfig, SoakState, Sweep, Workload};
 use phelsuma_mcu::MetaPlace;
 use phelsuma_mcu_nand::{Mcu, McuSubject};
 use phelsuma_nand::{Geometry, Timing};
@@ -38,4 +38,52 @@ fn nested() {
     for parts in [Mcu::Gecko, Mcu::Smallest, Mcu::RamTable] {
         sweep(parts, MetaPlace::Spare, Workload::Mixed, 40, Points::Some(10), 2);
     }
+}
+
+/// Chips with their dirty slots: a small one, one like W25N01GV, one between, and one like MT29F.
+fn chips() -> [(Geometry, u32); 4] {
+    let of = |page_bytes, pages_per_block, blocks| Geometry::new(page_bytes, pages_per_block, blocks, 1, 1).unwrap();
+    [(of(512, 16, 32), 16), (of(2048, 64, 40), 64), (of(1024, 32, 64), 32), (of(4096, 64, 40), 64)]
+}
+
+/// Whole lives: random requests, cuts, cuts of mounts, blocks that grow bad.
+fn soak(bad: u32, cycles: u64, seed: u64) {
+    let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
+    for (geometry, dirty_slots) in chips() {
+        for meta in [MetaPlace::Spare, MetaPlace::InPage] {
+            for parts in [Mcu::Gecko, Mcu::Smallest, Mcu::RamTable] {
+                let config = SoakConfig {
+                    geometry,
+                    timing: Timing::preset("gecko").unwrap(),
+                    ftl: McuSubject::new(parts, &geometry, meta, dirty_slots, None),
+                    seed,
+                    decay: 0,
+                    bad,
+                    threads: 2,
+                };
+                let mut state = SoakState::new(&config);
+                let cycles = if thorough { 100 * cycles } else { cycles };
+                config.soak(&mut state, cycles, &mut |state| state.failed == 0).unwrap();
+                assert!(state.found.is_empty(), "{}: {:#?}", config.ftl.config_line(), state.found);
+                println!(
+                    "{}: {} cycles, {} cuts, {} of mounts, {} bad",
+                    config.ftl.config_line(),
+                    state.cycles,
+                    state.cuts,
+                    state.recovery_cuts,
+                    state.grown_bad
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn lives_of_cuts() {
+    soak(0, 200, 1);
+}
+
+#[test]
+fn lives_of_cuts_and_blocks_that_grow_bad() {
+    soak(40, 200, 2);
 }
