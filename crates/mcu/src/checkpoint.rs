@@ -88,6 +88,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             self.state.opens_at_checkpoint = self.state.opens;
             self.state.has_checkpoint = true;
             self.free_what_was_held();
+            self.state.checkpoint_block = block;
             return Ok(());
         }
         Err(Error::Full)
@@ -199,7 +200,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             if self.state.held == 0 {
                 break;
             }
-            if matches!(self.count(block), state::HELD | state::SPENT) {
+            // Should the new one go bad, there is the one before it.
+            let has_former = block == self.state.checkpoint_block && self.count(block) == state::HELD;
+            if matches!(self.count(block), state::HELD | state::SPENT) && !has_former {
                 self.set_count(block, state::FREE);
                 self.state.held -= 1;
                 self.state.free += 1;

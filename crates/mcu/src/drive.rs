@@ -72,6 +72,8 @@ pub(crate) struct State {
     pub(crate) seq: u64,
     /// The newest checkpoint: of its last part.
     pub(crate) checkpoint: u64,
+    /// Its block, or [`NOWHERE`].
+    pub(crate) checkpoint_block: u32,
     pub(crate) open: [Open; STREAMS],
     /// Blocks opened so far, since the oldest one that a mount found.
     pub(crate) opens: u32,
@@ -179,6 +181,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         let state = State {
             seq: 0,
             checkpoint: 0,
+            checkpoint_block: NOWHERE,
             open: [Open::NONE; STREAMS],
             opens: 0,
             opens_at_checkpoint: 0,

@@ -155,6 +155,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                     && self.load_parts(flash, opened.block, index)
                 {
                     self.state.checkpoint = meta.seq;
+                    self.state.checkpoint_block = opened.block;
                     return self.check_header();
                 }
             }
@@ -220,9 +221,17 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Whether pages of a block count: it was not free when the checkpoint was written, or has been opened since.
     fn counts(&self, opened: &Opened) -> bool {
-        let is_known = Self::session_of(opened.first) <= Self::session_of(self.state.checkpoint);
+        let session = Self::session_of(opened.first);
+        let is_known = session <= Self::session_of(self.state.checkpoint) || self.has_served(session);
         let had_nothing = self.was_free(opened.block) || self.was_held(opened.block);
         is_known && (opened.first > self.state.checkpoint || !had_nothing)
+    }
+
+    /// Whether a session got further than its first checkpoint, which may have gone bad since: only then is anything
+    /// written to other streams than that of metadata.
+    fn has_served(&self, session: u64) -> bool {
+        let mut recent = (0..self.sizes.recent).map_while(|at| self.recent(at));
+        recent.any(|opened| opened.stream != META as u32 && Self::session_of(opened.first) == session)
     }
 
     /// The state of the checkpoint that was loaded.
@@ -265,6 +274,14 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 read.ok().filter(|meta| meta.kind == Kind::Translation && meta.key == part).map_or(0, |meta| meta.seq)
             };
             self.set_synchronized(part, seq);
+            // A newer checkpoint has gone bad, and what this one names was written over: some reports cannot be found.
+            self.state.in_doubt |= is_page(place) && !(1..=self.state.checkpoint).contains(&seq);
+        }
+        for at in 0..self.pages_of_runs() {
+            let page = self.layout.run_pages.get(self.memory(), at);
+            let read = self.read_meta(flash, page);
+            let is_sound = read.is_ok_and(|meta| meta.kind == Kind::Gecko && meta.seq <= self.state.checkpoint);
+            self.state.in_doubt |= !is_sound;
         }
         Ok(())
     }
@@ -346,9 +363,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 cursor.index += 1;
                 let read = self.read_meta(flash, page);
                 cursor.torn = if read == Err(Missing::Unreadable) { page } else { cursor.torn };
-                let last_session = Self::session_of(self.state.checkpoint);
-                let counts = |meta: &Meta| Self::session_of(meta.seq) <= last_session && meta.seq >= opened.first;
-                if let Some(meta) = read.ok().filter(counts) {
+                if let Some(meta) = read.ok().filter(|meta| meta.seq >= opened.first) {
                     cursor.found = Some((page, meta));
                     cursor.torn = NONE;
                     return;

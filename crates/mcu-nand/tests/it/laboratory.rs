@@ -14,7 +14,7 @@ fn sweep(parts: Mcu, meta: MetaPlace, workload: Workload, writes: u32, points: P
         workload,
         writes,
         points,
-        faults: Fault::all().into_iter().chain([Fault::defects().next().unwrap()]).collect(),
+        faults: Fault::all().into_iter().chain(Fault::defects()).collect(),
         depth,
         seed: 1,
         threads: 2,
