@@ -61,6 +61,13 @@ fn meta_of(spare: &Spare) -> Option<Meta> {
     Some(Meta { kind, stream: spare.stream.into(), key: spare.key, seq: spare.version, sum: spare.aux })
 }
 
+/// What a page repeats from end to end, if it does.
+pub(crate) fn repeated(page: &[u8]) -> Option<u64> {
+    let (words, rest) = page.as_chunks::<8>();
+    let first = words.first()?;
+    (words.iter().all(|word| word == first) && first.starts_with(rest)).then(|| u64::from_le_bytes(*first))
+}
+
 impl<N: Nand> Flash for ChipOn<'_, N> {
     fn read(
         &mut self,
@@ -117,7 +124,9 @@ impl<N: Nand> Flash for ChipOn<'_, N> {
             MetaPlace::InPage => data.last_chunk(),
         };
         let meta = tail.and_then(Meta::decode).expect("a page is programmed with its metadata");
-        let content = Content::Bytes(data);
+        // The laboratory finds its data by their tags.
+        let tag = (meta.kind == Kind::User).then(|| repeated(data)).flatten();
+        let content = tag.map_or(Content::Bytes(data), Content::Hollow);
         let spare = spare_of(&meta, self.nand.crc(content));
         let op = self.op();
         match self.nand.program(Page(page), content, &spare, op) {

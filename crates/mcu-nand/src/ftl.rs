@@ -1,6 +1,6 @@
 //! The FTL for microcontrollers as any other FTL.
 
-use crate::chip::ChipOn;
+use crate::chip::{ChipOn, repeated};
 use phelsuma_ftl::{
     Counter, Disagreement, Finding, Ftl, FtlError, HostData, HostPage, RamLedger, ReadSink, RecoveryReport,
     RecoveryStep, Shape, Step, WriteRequest,
@@ -72,13 +72,6 @@ impl<P: Parts> FtlOn<P> {
         }
         Ok(())
     }
-}
-
-/// What a page repeats from end to end, if it does.
-fn repeated(page: &[u8]) -> Option<u64> {
-    let (words, rest) = page.as_chunks::<8>();
-    let first = words.first()?;
-    (words.iter().all(|word| word == first) && first.starts_with(rest)).then(|| u64::from_le_bytes(*first))
 }
 
 impl<P: Parts + Send + 'static, N: Nand> Ftl<N> for FtlOn<P> {
@@ -191,12 +184,10 @@ impl<P: Parts + Send + 'static, N: Nand> Ftl<N> for FtlOn<P> {
         // It reads translation pages through the page buffer, which the drive itself may go on with.
         let mut copy = self.drive.clone();
         let mut chip = ChipOn::new(nand, self.config.chip.meta, Purpose::Recovery, Time::ZERO);
-        copy.check(&mut chip)
+        let blocks = self.config.chip.blocks as usize;
+        copy.check(&mut chip, &mut vec![0; blocks], &mut vec![0; blocks])
             .err()
-            .map(|(block, count, live)| Finding {
-                about: Disagreement::LiveCount,
-                line: format!("block {block} has {live} live pages, {count:#x} are counted"),
-            })
+            .map(|wrong| Finding { about: Disagreement::LiveCount, line: format!("{wrong:?}") })
             .into_iter()
             .collect()
     }

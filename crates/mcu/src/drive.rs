@@ -449,10 +449,12 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         if self.state.mounting || count >= state::FIRST {
             return;
         }
-        debug_assert!(count & state::COUNT > 0, "page {page} of an empty block");
+        debug_assert!(count & state::COUNT > 0 || self.state.in_doubt, "page {page} of an empty block");
         let left = (count & state::COUNT).saturating_sub(1);
         self.set_count(block, count & !state::COUNT | left);
-        if left == 0 && count & state::FAILING == 0 && !self.is_open(block) && self.state.victim.block != block {
+        let is_closed = !self.is_open(block) && self.state.victim.block != block;
+        // Where something was unreadable, a collection looks at each page first.
+        if left == 0 && count & state::FAILING == 0 && is_closed && !self.state.in_doubt {
             self.hold(block);
         }
     }

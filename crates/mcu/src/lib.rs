@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+mod check;
 mod checkpoint;
 mod collect;
 mod config;
@@ -24,6 +25,7 @@ mod serve;
 mod tables;
 mod translation;
 
+pub use check::Miscounted;
 pub use config::{Config, ConfigError, Gecko, Mapping, Parts, RamTable, Smallest, Validity};
 pub use drive::{Drive, Tally};
 pub use error::Error;

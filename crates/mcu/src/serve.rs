@@ -118,45 +118,6 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         Ok(())
     }
 
-    /// Compares counts of live pages with the tables. For tests: it reads all translation pages.
-    ///
-    /// # Errors
-    /// A block and its counts, as kept and as found.
-    #[doc(hidden)]
-    pub fn check<F: Flash>(&mut self, flash: &mut F) -> Result<(), (u32, u16, u32)> {
-        for block in 0..self.config.chip.blocks {
-            let count = self.count(block);
-            if block == self.state.victim.block {
-                continue;
-            }
-            let mut live = 0;
-            for at in 0..self.pages_of_runs() {
-                let page = self.layout.run_pages.get(self.memory(), at);
-                live += u32::from(self.block_of(page) == block);
-            }
-            for part in 0..self.sizes.translation_pages {
-                let place = self.layout.directory.get(self.memory(), part);
-                live += u32::from(is_page(place) && self.block_of(place) == block);
-                for key in self.keys_of(part) {
-                    let entry = self.entry(key);
-                    let place = entry.map_or(NONE, |entry| entry.place);
-                    live += u32::from(is_page(place) && self.block_of(place) == block);
-                    if entry.is_none_or(|entry| entry.before == crate::entries::Before::Counted) && !self.is_ram_table()
-                    {
-                        self.load(flash, part);
-                        let place = self.loaded_entries().get(self.memory(), key - part * self.sizes.entries);
-                        live += u32::from(is_page(place) && self.block_of(place) == block);
-                    }
-                }
-            }
-            let kept = if count >= state::FIRST { 0 } else { u32::from(count & state::COUNT) };
-            if kept != live {
-                return Err((block, count, live));
-            }
-        }
-        Ok(())
-    }
-
     /// Its state.
     pub fn info(&self) -> Info {
         let bad = (0..self.config.chip.blocks).filter(|block| self.count(*block) == state::BAD).count();

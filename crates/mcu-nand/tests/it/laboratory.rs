@@ -47,17 +47,19 @@ fn chips() -> [(Geometry, u32); 4] {
 }
 
 /// Whole lives: random requests, cuts, cuts of mounts, blocks that grow bad.
-fn soak(bad: u32, cycles: u64, seed: u64) {
+fn soak(decay: u32, bad: u32, cycles: u64, seed: u64) {
     let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
     for (geometry, dirty_slots) in chips() {
-        for meta in [MetaPlace::Spare, MetaPlace::InPage] {
+        // In pages whose last bytes are metadata the laboratory does not find its tags, when they decay.
+        let places = [MetaPlace::Spare, MetaPlace::InPage].into_iter().take(if decay > 0 { 1 } else { 2 });
+        for meta in places {
             for parts in [Mcu::Gecko, Mcu::Smallest, Mcu::RamTable] {
                 let config = SoakConfig {
                     geometry,
                     timing: Timing::preset("gecko").unwrap(),
                     ftl: McuSubject::new(parts, &geometry, meta, dirty_slots, None),
                     seed,
-                    decay: 0,
+                    decay,
                     bad,
                     threads: 2,
                 };
@@ -80,10 +82,15 @@ fn soak(bad: u32, cycles: u64, seed: u64) {
 
 #[test]
 fn lives_of_cuts() {
-    soak(0, 200, 1);
+    soak(0, 0, 200, 1);
 }
 
 #[test]
 fn lives_of_cuts_and_blocks_that_grow_bad() {
-    soak(40, 200, 2);
+    soak(0, 40, 200, 2);
+}
+
+#[test]
+fn lives_of_cuts_and_pages_that_decay() {
+    soak(20, 300, 400, 3);
 }
