@@ -33,8 +33,8 @@ pub(crate) mod header {
     pub(crate) const BACK: u32 = 10;
     /// Reports may be missing.
     pub(crate) const IN_DOUBT: u32 = 11;
-    /// It is the first one of its session.
-    pub(crate) const IS_FIRST: u32 = 12;
+    /// The block of the checkpoint before it.
+    pub(crate) const FORMER: u32 = 12;
 
     /// `PhM1`.
     pub(crate) const MAGIC: u32 = 0x314d_6850;
@@ -130,16 +130,15 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             (header::CURSOR, self.state.cursor),
             (header::BACK, back),
             (header::IN_DOUBT, u32::from(self.state.in_doubt)),
-            (header::IS_FIRST, u32::from(!self.state.has_checkpoint)),
+            (header::FORMER, self.state.checkpoint_block),
         ] {
             self.set_header(word, value);
         }
-        let free = [state::FREE, state::SPENT];
-        for (bits, wanted) in [(self.layout.free_bits, free), (self.layout.held_bits, [state::HELD; 2])] {
+        for (bits, wanted) in [(self.layout.free_bits, state::FREE), (self.layout.held_bits, state::HELD)] {
             let bits = bits.words();
             bits.fill(self.memory_mut(), 0);
             for block in 0..chip.blocks {
-                if wanted.contains(&self.count(block)) {
+                if self.count(block) == wanted {
                     let word = bits.get(self.memory(), block / 32);
                     bits.set(self.memory_mut(), block / 32, word | 1 << (block % 32));
                 }
@@ -150,6 +149,11 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     /// Whether a block was free when the checkpoint was written.
     pub(crate) fn was_free(&self, block: u32) -> bool {
         self.layout.free_bits.words().get(self.memory(), block / 32) >> (block % 32) & 1 == 1
+    }
+
+    /// Whether a block has the checkpoint before the newest one.
+    pub(crate) fn was_former(&self, block: u32) -> bool {
+        self.header().get(self.memory(), header::FORMER) == block
     }
 
     /// Whether a block was held when the checkpoint was written, and free behind it.
@@ -201,8 +205,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 break;
             }
             // Should the new one go bad, there is the one before it.
-            let has_former = block == self.state.checkpoint_block && self.count(block) == state::HELD;
-            if matches!(self.count(block), state::HELD | state::SPENT) && !has_former {
+            if self.count(block) == state::HELD && block != self.state.checkpoint_block {
                 self.set_count(block, state::FREE);
                 self.state.held -= 1;
                 self.state.free += 1;

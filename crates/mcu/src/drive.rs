@@ -16,10 +16,8 @@ pub(crate) mod state {
     pub(crate) const HELD: u16 = 0xfffe;
     /// Is never opened again.
     pub(crate) const BAD: u16 = 0xfffd;
-    /// As held. But the checkpoints before the newest one do not need it, either.
-    pub(crate) const SPENT: u16 = 0xfffc;
     /// From here on it is no count.
-    pub(crate) const FIRST: u16 = SPENT;
+    pub(crate) const FIRST: u16 = BAD;
     /// A count's bit: a program failed here, so the block is retired when it is empty.
     pub(crate) const FAILING: u16 = 0x8000;
     /// A count's bit: Logarithmic Gecko has not recorded yet that the block was erased.
@@ -108,8 +106,6 @@ pub(crate) struct State {
     pub(crate) recording: bool,
     /// Counts are not there yet.
     pub(crate) mounting: bool,
-    /// It mounts from the first checkpoint of a session, behind which there is nothing.
-    pub(crate) spends: bool,
     /// The session has a checkpoint.
     pub(crate) has_checkpoint: bool,
     /// There is no room for another write.
@@ -201,7 +197,6 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             in_doubt: false,
             recording: false,
             mounting: true,
-            spends: false,
             has_checkpoint: false,
             full: false,
             tally: Tally::default(),
@@ -400,35 +395,50 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Opens a free block for a stream: erases it. The search goes round, so wear is spread.
     fn open<F: Flash>(&mut self, flash: &mut F, stream: usize) -> Result<Open, Error> {
-        let blocks = self.config.chip.blocks;
-        for _ in 0..blocks {
-            let block = self.state.cursor;
-            self.state.cursor = if block + 1 < blocks { block + 1 } else { 0 };
-            if self.count(block) != state::FREE {
-                continue;
+        for is_last_resort in [false, true] {
+            for _ in 0..self.config.chip.blocks {
+                let block = self.state.cursor;
+                self.state.cursor = if block + 1 < self.config.chip.blocks { block + 1 } else { 0 };
+                if !self.takes(block, is_last_resort) {
+                    continue;
+                }
+                if flash.erase(block).is_err() {
+                    self.state.tally.failures += 1;
+                    self.set_count(block, state::BAD);
+                    flash.mark_bad(block);
+                    continue;
+                }
+                self.state.tally.erases += 1;
+                self.forget_reads(block);
+                self.set_count(block, 0);
+                if self.has_gecko() {
+                    self.set_count(block, state::UNRECORDED);
+                    self.record_erase(block);
+                }
+                let open = Open { block, next: 0, number: self.state.opens };
+                self.state.opens += 1;
+                if let Some(place) = self.state.open.get_mut(stream) {
+                    *place = open;
+                }
+                return Ok(open);
             }
-            self.state.free -= 1;
-            if flash.erase(block).is_err() {
-                self.state.tally.failures += 1;
-                self.set_count(block, state::BAD);
-                flash.mark_bad(block);
-                continue;
-            }
-            self.state.tally.erases += 1;
-            self.forget_reads(block);
-            self.set_count(block, 0);
-            if self.has_gecko() {
-                self.set_count(block, state::UNRECORDED);
-                self.record_erase(block);
-            }
-            let open = Open { block, next: 0, number: self.state.opens };
-            self.state.opens += 1;
-            if let Some(place) = self.state.open.get_mut(stream) {
-                *place = open;
-            }
-            return Ok(open);
         }
         Err(Error::Full)
+    }
+
+    /// Takes a block if it is free. As the last resort of a mount: if it was held when the checkpoint was written that
+    /// nobody can be certain of. Should that be lost, the one before it misses old versions of metadata, and has doubts.
+    fn takes(&mut self, block: u32, is_last_resort: bool) -> bool {
+        let count = self.count(block);
+        let may = is_last_resort && !self.state.has_checkpoint && self.was_held(block) && !self.was_former(block);
+        if count == state::FREE {
+            self.state.free -= 1;
+        } else if count == state::HELD && may {
+            self.state.held -= 1;
+        } else {
+            return false;
+        }
+        true
     }
 
     /// Closes the stream's open block. Its other pages stay erased.

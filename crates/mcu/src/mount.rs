@@ -247,13 +247,13 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         }
         // A checkpoint that was in flight may not be there the next time: then the one before it needs what was held.
         let is_certain = self.something_follows(flash);
-        let is_first = self.header().get(self.memory(), header::IS_FIRST) != 0;
-        self.state.spends = is_first && !is_certain;
         for block in 0..self.config.chip.blocks {
             let is_free = self.was_free(block) || (is_certain && self.was_held(block));
             if self.count(block) != state::BAD && is_free {
                 self.set_count(block, state::FREE);
                 self.state.free += 1;
+            } else if self.count(block) != state::BAD && self.was_held(block) {
+                self.hold(block);
             }
         }
         for at in 0..self.sizes.recent {
@@ -562,19 +562,6 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 self.set_count(block, state::BAD);
             } else if count < state::FIRST && count & state::COUNT == 0 && !self.is_open(block) {
                 self.hold(block);
-            }
-        }
-        self.find_spent();
-    }
-
-    /// Time and again the power may fail right behind a mount's checkpoint, which nobody can be certain of. What mounts
-    /// in between wrote is not needed if the newest one is lost. Otherwise each of them would take a free block.
-    fn find_spent(&mut self) {
-        for at in 0..self.sizes.recent {
-            let Some(opened) = self.recent(at).filter(|_| self.state.spends) else { break };
-            let is_of_mount = Self::session_of(opened.first) == Self::session_of(self.state.checkpoint);
-            if is_of_mount && self.count(opened.block) == state::HELD {
-                self.set_count(opened.block, state::SPENT);
             }
         }
     }

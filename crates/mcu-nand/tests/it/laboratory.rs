@@ -94,3 +94,22 @@ fn lives_of_cuts_and_blocks_that_grow_bad() {
 fn lives_of_cuts_and_pages_that_decay() {
     soak(20, 300, 400, 3);
 }
+
+#[test]
+fn relive() {
+    let args: Vec<u64> = std::env::var("MCULIFE").unwrap().split(' ').map(|a| a.parse().unwrap()).collect();
+    let [chip, meta, part, seed, decay, bad, life] = args[..] else { panic!() };
+    let (geometry, dirty_slots) = chips()[chip as usize];
+    let meta = [MetaPlace::Spare, MetaPlace::InPage][meta as usize];
+    let parts = [Mcu::Gecko, Mcu::Smallest, Mcu::RamTable][part as usize];
+    let config = SoakConfig {
+        geometry,
+        timing: Timing::preset("gecko").unwrap(),
+        ftl: McuSubject::new(parts, &geometry, meta, dirty_slots, None),
+        seed,
+        decay: decay as u32,
+        bad: bad as u32,
+        threads: 1,
+    };
+    println!("{:#?}", config.relive(life).unwrap());
+}
