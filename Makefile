@@ -1,6 +1,7 @@
 # Phelsuma. Needs a Rust toolchain and a C compiler; anything else is installed by its target or named by it.
 
 CARGO ?= cargo
+comma := ,
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm: what a scan finds, or map blocks; and translation pages, which take
 # longer.
@@ -23,7 +24,7 @@ DEMO := page,dftl,geckoftl,fast,last++
 # What is tested is built so that an FTL can be told to forget a rule: the harness proves itself with such FTLs. No release
 # can be built so. One build serves all tests, without the command's allocator, which takes a minute to compile.
 TESTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/ftl/mutants-rustc $(CARGO)
-FEATURES := --no-default-features --features std,zstd
+FEATURES := --no-default-features --features std,zstd,phelsuma-mcu-c/gecko
 # Wherever cargo is told to build.
 PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
 THUMB := thumbv7em-none-eabihf
@@ -47,6 +48,39 @@ install:
 	install -D -m 755 $(or $(CARGO_TARGET_DIR),target)/release/phelsuma $(DESTDIR)$(PREFIX)/bin/phelsuma
 	install -D -m 755 $(or $(CARGO_TARGET_DIR),target)/release/libphelsuma_nbdkit.so \
 		$(DESTDIR)$(PREFIX)/lib/phelsuma/libphelsuma_nbdkit.so
+
+# The C library for microcontrollers: header, static and shared library, and what pkg-config says. MCU_PARTS says which FTL.
+# MCU_TARGET=thumbv7em-none-eabihf builds it for a core without an operating system, where there is no shared library.
+MCU_PARTS  ?= gecko
+MCU_TARGET ?=
+MCU_STD     = $(if $(findstring -none-,$(MCU_TARGET)),,std$(comma))
+MCU_BUILT   = $(or $(CARGO_TARGET_DIR),target)/$(if $(MCU_TARGET),$(MCU_TARGET)/)mcu
+MCU_CARGO   = $(CARGO) rustc --quiet --profile mcu -p phelsuma-mcu-c --lib --no-default-features \
+	--features $(MCU_STD)$(MCU_PARTS) $(if $(MCU_TARGET),--target $(MCU_TARGET))
+MCU_VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+.PHONY: mcu-library install-mcu mcu-header mcu-header-check
+mcu-library:
+	$(MCU_CARGO) --crate-type staticlib
+install-mcu: mcu-library
+	install -D -m 644 crates/mcu-c/include/phelsuma.h $(DESTDIR)$(PREFIX)/include/phelsuma.h
+	install -D -m 644 $(MCU_BUILT)/libphelsuma_mcu_c.a $(DESTDIR)$(PREFIX)/lib/libphelsuma.a
+ifeq ($(findstring -none-,$(MCU_TARGET)),)
+	$(MCU_CARGO) --crate-type cdylib -- -C link-arg=-Wl,-soname,libphelsuma.so.0
+	install -D -m 755 $(MCU_BUILT)/libphelsuma_mcu_c.so $(DESTDIR)$(PREFIX)/lib/libphelsuma.so.0
+	ln -sf libphelsuma.so.0 $(DESTDIR)$(PREFIX)/lib/libphelsuma.so
+endif
+	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(MCU_VERSION)|' -e 's|@PARTS@|$(MCU_PARTS)|' \
+		-e 's|@PRIVATE@|$(if $(MCU_STD),-lgcc_s -lpthread -ldl -lm)|' crates/mcu-c/phelsuma.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/phelsuma.pc
+
+# Writes crates/mcu-c/include/phelsuma.h; mcu-header-check holds it to the sources.
+MCU_HEADER = CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) run --quiet \
+	--manifest-path crates/mcu-c/header/Cargo.toml
+mcu-header:
+	@$(MCU_HEADER) -- --write
+mcu-header-check:
+	@$(MCU_HEADER)
 
 # nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
 # skipped, with a line.
@@ -217,7 +251,6 @@ thorough-crash:
 # Hours: every program and erase of every workload with two seeds, pairs of cuts, and soaks, as docs/TESTING.md has them.
 # Each FTL, or those alone that SWEEP names: SWEEP=bast,fast
 SWEEP ?= $(FTLS),$(MU),$(BATTERY),$(PAGED),$(OURS)
-comma := ,
 SWEPT  = $(subst $(comma), ,$(SWEEP))
 OTHERS = $(filter-out $(MU) $(OURS),$(SWEPT))
 overnight: $(if $(OTHERS),overnight-most) $(if $(filter $(MU),$(SWEPT)),overnight-mu-ftl) \
