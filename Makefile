@@ -82,6 +82,46 @@ mcu-header:
 mcu-header-check:
 	@$(MCU_HEADER)
 
+# What programs without an operating system are built with, and run in: installed where this may be done, else what needs
+# them is skipped, with a line.
+MCU_TOOLS    := gcc arm-none-eabi-gcc arm-none-eabi-nm qemu-system-arm
+MCU_PACKAGES := gcc libc6-dev gcc-arm-none-eabi binutils-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
+# Where one of them is missing, a recipe ends here.
+MCU_HAS = for program in $(MCU_TOOLS); do command -v $$program >/dev/null || exit 0; done
+.PHONY: mcu-tools firmware-c firmware-c-host firmware-c-qemu
+mcu-tools:
+	@for program in $(MCU_TOOLS); do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	[ -z "$$missing" ] && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(MCU_PACKAGES) >/dev/null; \
+	then echo "installed:$$missing"; \
+	else echo "skipped: firmware with$$missing; $(MCU_PACKAGES) (Debian's names) would be right"; fi
+	@rustup target list --installed 2>/dev/null | grep -qx $(THUMB) || rustup target add $(THUMB)
+
+# The C example with each FTL: here, and on a Cortex-M4 in QEMU. With an acknowledgement that comes too early it has to
+# fail: so its comparison is one.
+QEMU      := qemu-system-arm -M mps2-an386 -display none -monitor none -serial none -semihosting-config enable=on,target=native
+HOST_CC   := gcc -std=c11 -O2 -Wall -Wextra -Werror -Icrates/mcu-c/include
+ARM_CC    := arm-none-eabi-gcc -std=c11 -Os -Wall -Wextra -Werror -Icrates/mcu-c/include -ffreestanding -nostartfiles \
+	-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -Wl,--gc-sections -Wl,-z,noexecstack
+C_EXAMPLE := examples/firmware-c
+C_BUILT   := $(or $(CARGO_TARGET_DIR),target)/firmware-c
+firmware-c: mcu-tools
+	@$(MCU_HAS); for parts in gecko smallest ram-table; do \
+		$(MAKE) --no-print-directory firmware-c-host MCU_PARTS=$$parts && \
+		$(MAKE) --no-print-directory firmware-c-qemu MCU_PARTS=$$parts MCU_TARGET=$(THUMB) || exit 1; done
+firmware-c-host: mcu-library
+	@mkdir -p $(C_BUILT)
+	$(HOST_CC) $(C_EXAMPLE)/host.c $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/host-$(MCU_PARTS)
+	$(C_BUILT)/host-$(MCU_PARTS)
+	@$(HOST_CC) -DACKNOWLEDGES_TOO_EARLY $(C_EXAMPLE)/host.c $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/early && \
+		! $(C_BUILT)/early >/dev/null
+firmware-c-qemu: mcu-library
+	@mkdir -p $(C_BUILT)
+	$(ARM_CC) -T $(C_EXAMPLE)/mps2-an386.ld $(C_EXAMPLE)/startup.c $(C_EXAMPLE)/host.c \
+		$(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/mps2-$(MCU_PARTS).elf
+	timeout 300 $(QEMU) -kernel $(C_BUILT)/mps2-$(MCU_PARTS).elf
+
 # nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
 # skipped, with a line.
 # The last line is for file systems and databases on a drive.
