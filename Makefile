@@ -122,6 +122,34 @@ firmware-c-qemu: mcu-library
 		$(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/mps2-$(MCU_PARTS).elf
 	timeout 300 $(QEMU) -kernel $(C_BUILT)/mps2-$(MCU_PARTS).elf
 
+# The Rust example: a firmware whose flash pulls the plug and resets the machine, so many boots of each FTL, in QEMU. One
+# that acknowledges too early has to be found out.
+BOOTS      ?= 10000
+SEED       ?= 1
+BOOT_PARTS ?= gecko smallest ram-table
+RUST_BUILT := $(or $(CARGO_TARGET_DIR),target)/$(THUMB)/release
+RUST_CARGO := CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) build --release --quiet \
+	--manifest-path examples/firmware-rust/Cargo.toml --target $(THUMB)
+.PHONY: firmware-rust firmware-boots firmware-boots-quick firmware-size firmware-sizes
+firmware-rust: mcu-tools
+	$(RUST_CARGO)
+firmware-boots: firmware-rust
+	@$(MCU_HAS); for parts in $(BOOT_PARTS); do for meta in spare in-page; do \
+		timeout 3600 $(QEMU),arg=boots,arg=$(BOOTS),arg=$$parts,arg=$(SEED),arg=$$meta -kernel $(RUST_BUILT)/boots || exit 1; \
+		done; done
+firmware-boots-quick: mcu-tools
+	@$(MCU_HAS); $(RUST_CARGO) --features acknowledges-too-early --bin boots && for parts in $(BOOT_PARTS); do \
+		! timeout 300 $(QEMU),arg=boots,arg=200,arg=$$parts -kernel $(RUST_BUILT)/boots || exit 1; done
+	@$(MAKE) --no-print-directory firmware-boots BOOTS=200
+
+# Text, RAM and stack of whole programs, with limits; and that no path of them panics. `firmware-sizes` stores new figures.
+FIRMWARE_SIZE = $(MCU_HAS); python3 examples/firmware-rust/size.py $(RUST_BUILT) \
+	"timeout 300 $(QEMU),arg=boots,arg=200,arg=PARTS"
+firmware-size: firmware-rust
+	@$(FIRMWARE_SIZE)
+firmware-sizes: firmware-rust
+	@$(FIRMWARE_SIZE) --update
+
 # nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
 # skipped, with a line.
 # The last line is for file systems and databases on a drive.
@@ -363,13 +391,15 @@ house:
 	@$(CARGO) run --quiet -p phelsuma-house
 
 # The flash and FTL crates build for a microcontroller without an operating system. Here alone they are built without
-# mutants before anything lands, so what is left unused without them is an error here. The frame of a firmware, whose driver
-# is to be filled in, type-checks.
+# mutants before anything lands, so what is left unused without them is an error here. So are the FTL for microcontrollers,
+# and its C interface with each of the parts.
 no-std:
 	@rustup target list --installed 2>/dev/null | grep -qx $(THUMB) || rustup target add $(THUMB)
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 RUSTFLAGS="-D warnings" $(CARGO) build --quiet -p phelsuma-nand -p phelsuma-ftl --no-default-features --target $(THUMB)
-	CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) check --quiet \
-		--manifest-path examples/firmware/Cargo.toml --target $(THUMB)
+	@for parts in gecko smallest ram-table; do RUSTFLAGS="-D warnings" $(CARGO) check --quiet -p phelsuma-mcu-c --lib \
+		--no-default-features --features $$parts --target $(THUMB) || exit 1; done
+	@CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) check --quiet \
+		--manifest-path examples/firmware-rust/Cargo.toml --target $(THUMB)
 
 # Debug, release and 32-bit builds come to the same flash, figures and crash reports.
 DETERMINISM := -p phelsuma-drive --test it --quiet determinism
