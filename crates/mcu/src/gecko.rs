@@ -101,10 +101,10 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     /// [`Error::Full`].
     pub(crate) fn report_stale<F: Flash>(&mut self, flash: &mut F, page: u32) -> Result<(), Error> {
         let (block, index) = (self.block_of(page), self.index_of(page));
-        if self.state.victim.block == block {
-            if let Some(word) = self.state.victim.stale.get_mut(index as usize / 32) {
-                *word |= 1 << (index % 32);
-            }
+        if self.state.victim.block == block
+            && let Some(word) = self.state.victim.stale.get_mut(index as usize / 32)
+        {
+            *word |= 1 << (index % 32);
         }
         if !self.has_gecko() {
             return Ok(());
