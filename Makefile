@@ -120,6 +120,7 @@ firmware-c-qemu: mcu-library
 	@mkdir -p $(C_BUILT)
 	$(ARM_CC) -T $(C_EXAMPLE)/mps2-an386.ld $(C_EXAMPLE)/startup.c $(C_EXAMPLE)/host.c \
 		$(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/mps2-$(MCU_PARTS).elf
+	@! arm-none-eabi-nm -C $(C_BUILT)/mps2-$(MCU_PARTS).elf | grep core::panicking
 	timeout 300 $(QEMU) -kernel $(C_BUILT)/mps2-$(MCU_PARTS).elf
 
 # The Rust example: a firmware whose flash pulls the plug and resets the machine, so many boots of each FTL, in QEMU. One
@@ -149,6 +150,11 @@ firmware-size: firmware-rust
 	@$(FIRMWARE_SIZE)
 firmware-sizes: firmware-rust
 	@$(FIRMWARE_SIZE) --update
+
+# All of that; thorough-mcu has the long one.
+.PHONY: test-mcu thorough-mcu
+test-mcu: mcu-header-check firmware-c firmware-boots-quick firmware-size
+thorough-mcu: test-mcu firmware-boots
 
 # nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
 # skipped, with a line.
@@ -285,7 +291,7 @@ ideas:
 	PHELSUMA_UPDATE_IDEAS=1 $(TESTED) test --quiet -p phelsuma-house the_first_sentence_of_each_file_is_in_the_reference
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
-PARTS := tests my-policy python crash defects dies determinism plug
+PARTS := tests my-policy python crash defects dies determinism plug mcu
 PART  ?= $(PARTS)
 thorough:
 	@for part in $(PART); do $(MAKE) --no-print-directory thorough-$$part || exit 1; done

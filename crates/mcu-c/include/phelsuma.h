@@ -3,7 +3,9 @@
  *
  * A write is on flash when it returns. A power cut may come at any operation, also while a drive mounts.
  *
- * A drive may be called by one thread at a time, and not by its own driver: else it answers PHELSUMA_ERROR_BUSY.
+ * A drive may be called by one thread at a time, and not by its own driver: else it answers PHELSUMA_ERROR_BUSY. On a
+ * core that has no atomic exchange (Cortex-M0), the program sees to it for interrupts.
+ *
  * Written by cbindgen; the sources are in crates/mcu-c/src.
  */
 
@@ -287,7 +289,7 @@ uint32_t phelsuma_most_logical_pages(const struct phelsuma_config *config);
  *
  * `config` and `flash` are copied. `memory` is the drive's until it is unmounted; what was in it does not matter. It
  * begins at a multiple of PHELSUMA_ALIGN and has phelsuma_memory_bytes() bytes at least. A drive that was mounted in
- * it is gone. The handle goes to `drive`; NULL if there is an error.
+ * it is gone, and no call of it may be under way. The handle goes to `drive`; NULL if there is an error.
  */
 enum phelsuma_error phelsuma_format(const struct phelsuma_config *config,
                                     const struct phelsuma_flash *flash,

@@ -33,7 +33,7 @@ pub unsafe extern "C" fn phelsuma_most_logical_pages(config: *const Config) -> u
 ///
 /// `config` and `flash` are copied. `memory` is the drive's until it is unmounted; what was in it does not matter. It
 /// begins at a multiple of PHELSUMA_ALIGN and has phelsuma_memory_bytes() bytes at least. A drive that was mounted in
-/// it is gone. The handle goes to `drive`; NULL if there is an error.
+/// it is gone, and no call of it may be under way. The handle goes to `drive`; NULL if there is an error.
 ///
 /// # Safety
 /// Pointers are NULL, or lead to what is said above. No call of a drive in this memory is under way.
