@@ -1,6 +1,7 @@
 # Phelsuma. Needs a Rust toolchain and a C compiler; anything else is installed by its target or named by it.
 
 CARGO ?= cargo
+comma := ,
 TRACE := traces/sqlite-postgres-ext4.csv.zst
 # Those that a power cut at any operation must not harm: what a scan finds, or map blocks; and translation pages, which take
 # longer.
@@ -23,7 +24,7 @@ DEMO := page,dftl,geckoftl,fast,last++
 # What is tested is built so that an FTL can be told to forget a rule: the harness proves itself with such FTLs. No release
 # can be built so. One build serves all tests, without the command's allocator, which takes a minute to compile.
 TESTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/ftl/mutants-rustc $(CARGO)
-FEATURES := --no-default-features --features std,zstd
+FEATURES := --no-default-features --features std,zstd,phelsuma-mcu-c/gecko
 # Wherever cargo is told to build.
 PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
 THUMB := thumbv7em-none-eabihf
@@ -47,6 +48,113 @@ install:
 	install -D -m 755 $(or $(CARGO_TARGET_DIR),target)/release/phelsuma $(DESTDIR)$(PREFIX)/bin/phelsuma
 	install -D -m 755 $(or $(CARGO_TARGET_DIR),target)/release/libphelsuma_nbdkit.so \
 		$(DESTDIR)$(PREFIX)/lib/phelsuma/libphelsuma_nbdkit.so
+
+# The C library for microcontrollers: header, static and shared library, and what pkg-config says. MCU_PARTS says which FTL.
+# MCU_TARGET=thumbv7em-none-eabihf builds it for a core without an operating system, where there is no shared library.
+MCU_PARTS  ?= gecko
+MCU_TARGET ?=
+MCU_STD     = $(if $(findstring -none-,$(MCU_TARGET)),,std$(comma))
+MCU_BUILT   = $(or $(CARGO_TARGET_DIR),target)/$(if $(MCU_TARGET),$(MCU_TARGET)/)mcu
+MCU_CARGO   = $(CARGO) rustc --quiet --profile mcu -p phelsuma-mcu-c --lib --no-default-features \
+	--features $(MCU_STD)$(MCU_PARTS) $(if $(MCU_TARGET),--target $(MCU_TARGET))
+MCU_VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+.PHONY: mcu-library install-mcu mcu-header mcu-header-check
+mcu-library:
+	$(MCU_CARGO) --crate-type staticlib
+install-mcu: mcu-library
+	install -D -m 644 crates/mcu-c/include/phelsuma.h $(DESTDIR)$(PREFIX)/include/phelsuma.h
+	install -D -m 644 $(MCU_BUILT)/libphelsuma_mcu_c.a $(DESTDIR)$(PREFIX)/lib/libphelsuma.a
+ifeq ($(findstring -none-,$(MCU_TARGET)),)
+	$(MCU_CARGO) --crate-type cdylib -- -C link-arg=-Wl,-soname,libphelsuma.so.0
+	install -D -m 755 $(MCU_BUILT)/libphelsuma_mcu_c.so $(DESTDIR)$(PREFIX)/lib/libphelsuma.so.0
+	ln -sf libphelsuma.so.0 $(DESTDIR)$(PREFIX)/lib/libphelsuma.so
+endif
+	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(MCU_VERSION)|' -e 's|@PARTS@|$(MCU_PARTS)|' \
+		-e 's|@PRIVATE@|$(if $(MCU_STD),-lgcc_s -lpthread -ldl -lm)|' crates/mcu-c/phelsuma.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/phelsuma.pc
+
+# Writes crates/mcu-c/include/phelsuma.h; mcu-header-check holds it to the sources.
+MCU_HEADER = CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) run --quiet \
+	--manifest-path crates/mcu-c/header/Cargo.toml
+mcu-header:
+	@$(MCU_HEADER) -- --write
+mcu-header-check:
+	@$(MCU_HEADER)
+
+# What programs without an operating system are built with, and run in: installed where this may be done, else what needs
+# them is skipped, with a line.
+MCU_TOOLS    := gcc arm-none-eabi-gcc arm-none-eabi-nm qemu-system-arm
+MCU_PACKAGES := gcc libc6-dev gcc-arm-none-eabi binutils-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
+# Where one of them is missing, a recipe ends here.
+MCU_HAS = for program in $(MCU_TOOLS); do command -v $$program >/dev/null || exit 0; done
+.PHONY: mcu-tools firmware-c firmware-c-host firmware-c-qemu
+mcu-tools:
+	@for program in $(MCU_TOOLS); do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	[ -z "$$missing" ] && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(MCU_PACKAGES) >/dev/null; \
+	then echo "installed:$$missing"; \
+	else echo "skipped: firmware with$$missing; $(MCU_PACKAGES) (Debian's names) would be right"; fi
+	@rustup target list --installed 2>/dev/null | grep -qx $(THUMB) || rustup target add $(THUMB)
+
+# The C example with each FTL: here, and on a Cortex-M4 in QEMU. With an acknowledgement that comes too early it has to
+# fail: so its comparison is one.
+QEMU      := qemu-system-arm -M mps2-an386 -display none -monitor none -serial none -semihosting-config enable=on,target=native
+HOST_CC   := gcc -std=c11 -O2 -Wall -Wextra -Werror -Icrates/mcu-c/include
+ARM_CC    := arm-none-eabi-gcc -std=c11 -Os -Wall -Wextra -Werror -Icrates/mcu-c/include -ffreestanding -nostartfiles \
+	-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -Wl,--gc-sections -Wl,-z,noexecstack
+C_EXAMPLE := examples/firmware-c
+C_BUILT   := $(or $(CARGO_TARGET_DIR),target)/firmware-c
+firmware-c: mcu-tools
+	@$(MCU_HAS); for parts in gecko smallest ram-table; do \
+		$(MAKE) --no-print-directory firmware-c-host MCU_PARTS=$$parts && \
+		$(MAKE) --no-print-directory firmware-c-qemu MCU_PARTS=$$parts MCU_TARGET=$(THUMB) || exit 1; done
+firmware-c-host: mcu-library
+	@mkdir -p $(C_BUILT)
+	$(HOST_CC) $(C_EXAMPLE)/host.c $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/host-$(MCU_PARTS)
+	$(C_BUILT)/host-$(MCU_PARTS)
+	@$(HOST_CC) -DACKNOWLEDGES_TOO_EARLY $(C_EXAMPLE)/host.c $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/early && \
+		! $(C_BUILT)/early >/dev/null
+firmware-c-qemu: mcu-library
+	@mkdir -p $(C_BUILT)
+	$(ARM_CC) -T $(C_EXAMPLE)/mps2-an386.ld $(C_EXAMPLE)/startup.c $(C_EXAMPLE)/host.c \
+		$(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/mps2-$(MCU_PARTS).elf
+	@! arm-none-eabi-nm -C $(C_BUILT)/mps2-$(MCU_PARTS).elf | grep core::panicking
+	timeout 300 $(QEMU) -kernel $(C_BUILT)/mps2-$(MCU_PARTS).elf
+
+# The Rust example: a firmware whose flash pulls the plug and resets the machine, so many boots of each FTL, in QEMU. One
+# that acknowledges too early has to be found out.
+BOOTS      ?= 10000
+SEED       ?= 1
+BOOT_PARTS ?= gecko smallest ram-table
+RUST_BUILT := $(or $(CARGO_TARGET_DIR),target)/$(THUMB)/release
+RUST_CARGO := CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) build --release --quiet \
+	--manifest-path examples/firmware-rust/Cargo.toml --target $(THUMB)
+.PHONY: firmware-rust firmware-boots firmware-boots-quick firmware-size firmware-sizes
+firmware-rust: mcu-tools
+	$(RUST_CARGO)
+firmware-boots: firmware-rust
+	@$(MCU_HAS); for parts in $(BOOT_PARTS); do for meta in spare in-page; do \
+		timeout 3600 $(QEMU),arg=boots,arg=$(BOOTS),arg=$$parts,arg=$(SEED),arg=$$meta -kernel $(RUST_BUILT)/boots || exit 1; \
+		done; done
+firmware-boots-quick: mcu-tools
+	@$(MCU_HAS); $(RUST_CARGO) --features acknowledges-too-early --bin boots && for parts in $(BOOT_PARTS); do \
+		! timeout 300 $(QEMU),arg=boots,arg=200,arg=$$parts -kernel $(RUST_BUILT)/boots || exit 1; done
+	@$(MAKE) --no-print-directory firmware-boots BOOTS=200
+
+# Text, RAM and stack of whole programs, with limits; and that no path of them panics. `firmware-sizes` stores new figures.
+FIRMWARE_SIZE = $(MCU_HAS); python3 examples/firmware-rust/size.py $(RUST_BUILT) \
+	"timeout 300 $(QEMU),arg=boots,arg=200,arg=PARTS"
+firmware-size: firmware-rust
+	@$(FIRMWARE_SIZE)
+firmware-sizes: firmware-rust
+	@$(FIRMWARE_SIZE) --update
+
+# All of that; thorough-mcu has the long one.
+.PHONY: test-mcu thorough-mcu
+test-mcu: mcu-header-check firmware-c firmware-boots-quick firmware-size
+thorough-mcu: test-mcu firmware-boots
 
 # nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
 # skipped, with a line.
@@ -183,7 +291,7 @@ ideas:
 	PHELSUMA_UPDATE_IDEAS=1 $(TESTED) test --quiet -p phelsuma-house the_first_sentence_of_each_file_is_in_the_reference
 
 # The long sweeps, in parts that can be run one by one: make thorough PART=crash
-PARTS := tests my-policy python crash defects dies determinism plug
+PARTS := tests my-policy python crash defects dies determinism plug mcu
 PART  ?= $(PARTS)
 thorough:
 	@for part in $(PART); do $(MAKE) --no-print-directory thorough-$$part || exit 1; done
@@ -217,7 +325,6 @@ thorough-crash:
 # Hours: every program and erase of every workload with two seeds, pairs of cuts, and soaks, as docs/TESTING.md has them.
 # Each FTL, or those alone that SWEEP names: SWEEP=bast,fast
 SWEEP ?= $(FTLS),$(MU),$(BATTERY),$(PAGED),$(OURS)
-comma := ,
 SWEPT  = $(subst $(comma), ,$(SWEEP))
 OTHERS = $(filter-out $(MU) $(OURS),$(SWEPT))
 overnight: $(if $(OTHERS),overnight-most) $(if $(filter $(MU),$(SWEPT)),overnight-mu-ftl) \
@@ -290,13 +397,15 @@ house:
 	@$(CARGO) run --quiet -p phelsuma-house
 
 # The flash and FTL crates build for a microcontroller without an operating system. Here alone they are built without
-# mutants before anything lands, so what is left unused without them is an error here. The frame of a firmware, whose driver
-# is to be filled in, type-checks.
+# mutants before anything lands, so what is left unused without them is an error here. So are the FTL for microcontrollers,
+# and its C interface with each of the parts.
 no-std:
 	@rustup target list --installed 2>/dev/null | grep -qx $(THUMB) || rustup target add $(THUMB)
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 RUSTFLAGS="-D warnings" $(CARGO) build --quiet -p phelsuma-nand -p phelsuma-ftl --no-default-features --target $(THUMB)
-	CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) check --quiet \
-		--manifest-path examples/firmware/Cargo.toml --target $(THUMB)
+	@for parts in gecko smallest ram-table; do RUSTFLAGS="-D warnings" $(CARGO) check --quiet -p phelsuma-mcu-c --lib \
+		--no-default-features --features $$parts --target $(THUMB) || exit 1; done
+	@CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) check --quiet \
+		--manifest-path examples/firmware-rust/Cargo.toml --target $(THUMB)
 
 # Debug, release and 32-bit builds come to the same flash, figures and crash reports.
 DETERMINISM := -p phelsuma-drive --test it --quiet determinism

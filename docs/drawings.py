@@ -29,6 +29,9 @@ CRATES = {
     "trace": [],
     "nand": ["state"],
     "state": [],
+    # For tests and simulations alone.
+    "mcu": ["ftl"],
+    "mcu-c": ["mcu"],
     "house": [],
 }
 
@@ -57,13 +60,15 @@ def crates() -> Canvas:
         "trace": (522, 432, 152, 56, "traces, workloads"),
         "nand": (262, 514, 152, 56, "flash, simulated"),
         "state": (522, 514, 152, 56, "saving, by derive"),
+        "mcu-c": (752, 352, 108, 56, "C interface of it"),
+        "mcu": (752, 432, 108, 56, "FTL without heap"),
         "house": (752, 514, 108, 56, "counts sources"),
     }
     c.box(238, 416, 200, 168, [], "plain", dashed=True)
     c.text(226, 496, "no_std:", 11.5, "end", soft=True)
     c.text(226, 511, "built for a micro-", 11.5, "end", soft=True)
     c.text(226, 526, "controller as well", 11.5, "end", soft=True)
-    tones = {"cli": "violet", "py": "violet", "ftl": "green", "nand": "green", "drive": "blue", "house": "grey"}
+    tones = {"cli": "violet", "py": "violet", "ftl": "green", "nand": "green", "drive": "blue", "house": "grey", "mcu": "green"}
     for name, (x, y, width, height, about) in at.items():
         tone = tones.get(name, "blue" if CRATES[name] else "grey")
         c.box(x, y, width, height, [], tone)
@@ -82,6 +87,7 @@ def crates() -> Canvas:
     c.arrow((506, 388), (598, 431))
     c.arrow((338, 488), (338, 513))
     c.arrow((414, 542), (521, 542))
+    c.arrow((806, 408), (806, 431))
     c.text(590, 262, "A → B: A imports B, and may import", 12, soft=True)
     c.text(590, 279, "whatever B imports.", 12, soft=True)
     c.text(590, 302, "No import points upwards.", 12, soft=True)

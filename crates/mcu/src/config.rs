@@ -1,7 +1,7 @@
 //! What a drive is made of, and what it can hold.
 
 use crate::flash::{Chip, META_BYTES};
-use crate::layout::{Layout, OPENS_A_CHECKPOINT, Sizes};
+use crate::layout::{Layout, OPENS_A_CHECKPOINT, Sizes, ceil, ceil_long};
 use crate::meta::KEYS;
 
 /// Where the mapping table stands.
@@ -130,7 +130,7 @@ impl Config {
     pub const fn most_logical_pages<P: Parts>(&self) -> u32 {
         // Fewer by steps of a sixty-fourth of a block until it fits; there are at most 64 of them a block.
         let mut pages = self.chip.pages();
-        let step = self.chip.pages_per_block.div_ceil(16);
+        let step = ceil(self.chip.pages_per_block, 16);
         while pages > step {
             pages -= step;
             if (Self { logical_pages: pages, ..*self }).fits(P::MAPPING, P::VALIDITY) {
@@ -156,15 +156,15 @@ impl Config {
         }
         // Entries that a translation page takes along when it is written, at the least.
         let together = match mapping {
-            Mapping::Paged => match self.dirty_slots as u64 * 7 / 8 / sizes.translation_pages as u64 {
-                0 => 1,
-                entries => entries,
+            Mapping::Paged => match (self.dirty_slots as u64 * 7 / 8).checked_div(sizes.translation_pages as u64) {
+                None | Some(0) => 1,
+                Some(entries) => entries,
             },
             Mapping::Ram => 8,
         };
         // Live pages of a victim, and what moving them costs.
-        let victim = (live * ppb).div_ceil(room);
-        let costs = victim + victim.div_ceil(together) + sizes.parts as u64 + 2;
+        let victim = ceil_long(live * ppb, room);
+        let costs = victim + ceil_long(victim, together) + sizes.parts as u64 + 2;
         costs < ppb
     }
 

@@ -56,17 +56,17 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             Ok(index) => Some(index),
             Err(_) if reports >= self.sizes.reports => None,
             Err(index) => {
-                let bytes = self.sizes.report_bytes;
-                let (from, to) = (RUN_HEADER + index * bytes, RUN_HEADER + reports * bytes);
-                let all = buffer.of_mut(self.memory_mut());
-                if let Some(tail) = all.get_mut(from as usize..(to + bytes) as usize) {
-                    tail.copy_within(..(to - from) as usize, bytes as usize);
-                    if let Some(own) = tail.get_mut(..bytes as usize) {
-                        own.fill(0);
-                    }
+                let ((words, at), (_, end)) = (self.report(buffer, index), self.report(buffer, reports));
+                let each = self.sizes.report_bytes / 4;
+                // Word by word: `copy_within` has a path that panics.
+                for word in (at..end).rev() {
+                    let moved = words.get(self.memory(), word);
+                    words.set(self.memory_mut(), word + each, moved);
                 }
-                let (words, at) = self.report(buffer, index);
                 words.set(self.memory_mut(), at, block);
+                for word in at + 1..at + each {
+                    words.set(self.memory_mut(), word, 0);
+                }
                 self.state.reports += 1;
                 Some(index)
             }
@@ -101,10 +101,10 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     /// [`Error::Full`].
     pub(crate) fn report_stale<F: Flash>(&mut self, flash: &mut F, page: u32) -> Result<(), Error> {
         let (block, index) = (self.block_of(page), self.index_of(page));
-        if self.state.victim.block == block {
-            if let Some(word) = self.state.victim.stale.get_mut(index as usize / 32) {
-                *word |= 1 << (index % 32);
-            }
+        if self.state.victim.block == block
+            && let Some(word) = self.state.victim.stale.get_mut(index as usize / 32)
+        {
+            *word |= 1 << (index % 32);
         }
         if !self.has_gecko() {
             return Ok(());

@@ -105,6 +105,22 @@ pub(crate) struct Sizes {
     pub(crate) parts: u32,
 }
 
+/// Rounded up. By 0 it is `value`: `div_ceil` has a path that panics, which firmware would carry.
+pub(crate) const fn ceil(value: u32, by: u32) -> u32 {
+    match value.checked_div(by) {
+        Some(whole) => whole + (whole * by < value) as u32,
+        None => value,
+    }
+}
+
+/// The same for longer numbers.
+pub(crate) const fn ceil_long(value: u64, by: u64) -> u64 {
+    match value.checked_div(by) {
+        Some(whole) => whole + (whole * by < value) as u64,
+        None => value,
+    }
+}
+
 /// What a page of a run begins with: how many reports it has.
 pub(crate) const RUN_HEADER: u32 = 4;
 
@@ -112,18 +128,21 @@ impl Sizes {
     pub(crate) const fn of(config: &Config, validity: Validity) -> Self {
         let data = config.chip.data_bytes();
         let entries = data / 4;
-        let translation_pages = config.logical_pages.div_ceil(entries);
-        let report_bytes = 4 + config.chip.pages_per_block.div_ceil(32) * 4;
-        let reports = (data - RUN_HEADER) / report_bytes;
-        let most = config.chip.blocks.div_ceil(reports);
+        let translation_pages = ceil(config.logical_pages, entries);
+        let report_bytes = 4 + ceil(config.chip.pages_per_block, 32) * 4;
+        let reports = match (data - RUN_HEADER).checked_div(report_bytes) {
+            Some(reports) => reports,
+            None => 0,
+        };
+        let most = ceil(config.chip.blocks, reports);
         let top_level = most.next_power_of_two().trailing_zeros();
         let gecko = matches!(validity, Validity::Gecko);
         let runs = if gecko { top_level + 4 } else { 0 };
         let run_pages = if gecko { most.next_power_of_two() + 3 * most + 4 } else { 0 };
         let recent = config.window + OPENS_A_CHECKPOINT + SLACK;
         let state =
-            HEADER_BYTES + 2 * config.chip.blocks.div_ceil(32) * 4 + 4 * (runs + 2 * run_pages + translation_pages);
-        let parts = state.div_ceil(data - PART_BYTES);
+            HEADER_BYTES + 2 * ceil(config.chip.blocks, 32) * 4 + 4 * (runs + 2 * run_pages + translation_pages);
+        let parts = ceil(state, data - PART_BYTES);
         Self { entries, translation_pages, report_bytes, reports, top_level, runs, run_pages, recent, parts }
     }
 }
@@ -151,8 +170,8 @@ impl Layout {
         };
         let layout = Self {
             header: places.bytes(HEADER_BYTES),
-            free_bits: places.bytes(config.chip.blocks.div_ceil(32) * 4),
-            held_bits: places.bytes(config.chip.blocks.div_ceil(32) * 4),
+            free_bits: places.bytes(ceil(config.chip.blocks, 32) * 4),
+            held_bits: places.bytes(ceil(config.chip.blocks, 32) * 4),
             runs: places.words(sizes.runs),
             run_pages: places.words(sizes.run_pages),
             run_firsts: places.words(sizes.run_pages),
