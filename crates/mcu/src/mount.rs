@@ -258,10 +258,12 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         }
         for at in 0..self.sizes.recent {
             let Some(opened) = self.recent(at) else { break };
-            if self.counts(&opened) && self.count(opened.block) == state::FREE {
-                self.set_count(opened.block, 0);
-                self.state.free -= 1;
+            match self.count(opened.block) {
+                state::FREE if self.counts(&opened) => self.state.free -= 1,
+                state::HELD if self.counts(&opened) => self.state.held -= 1,
+                _ => continue,
             }
+            self.set_count(opened.block, 0);
         }
         for part in 0..self.sizes.translation_pages {
             let place = self.layout.directory.get(self.memory(), part);
@@ -288,6 +290,10 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Whether a page was programmed after the checkpoint, in its session: then that was complete.
     fn something_follows<F: Flash>(&self, flash: &mut F) -> bool {
+        let mut recent = (0..self.sizes.recent).map_while(|at| self.recent(at));
+        if recent.any(|opened| opened.first > self.state.checkpoint && self.counts(&opened)) {
+            return true;
+        }
         for stream in 0..STREAMS as u32 {
             let mut newest = (0..self.sizes.recent).map_while(|at| self.recent(at));
             let Some(opened) = newest.find(|opened| opened.stream == stream && self.counts(opened)) else { continue };
