@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::flash::{Flash, MetaPlace};
 use crate::layout::{OPENS_A_CHECKPOINT, PART_BYTES};
 use crate::meta::Kind;
-use crate::tables::Table32;
+use crate::tables::{Bytes, Table32};
 use crate::translation::TRIMS;
 
 /// Words of a checkpoint's header.
@@ -134,11 +134,13 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         ] {
             self.set_header(word, value);
         }
-        for (bits, wanted) in [(self.layout.free_bits, state::FREE), (self.layout.held_bits, state::HELD)] {
+        let states = [(self.layout.free_bits, state::FREE), (self.layout.held_bits, state::HELD)];
+        for (bits, wanted) in states {
             let bits = bits.words();
             bits.fill(self.memory_mut(), 0);
             for block in 0..chip.blocks {
-                if self.count(block) == wanted {
+                // Of a bad block there are both.
+                if [wanted, state::BAD].contains(&self.count(block)) {
                     let word = bits.get(self.memory(), block / 32);
                     bits.set(self.memory_mut(), block / 32, word | 1 << (block % 32));
                 }
@@ -146,19 +148,30 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         }
     }
 
-    /// Whether a block was free when the checkpoint was written.
-    pub(crate) fn was_free(&self, block: u32) -> bool {
-        self.layout.free_bits.words().get(self.memory(), block / 32) >> (block % 32) & 1 == 1
-    }
-
     /// Whether a block has the checkpoint before the newest one.
     pub(crate) fn was_former(&self, block: u32) -> bool {
         self.header().get(self.memory(), header::FORMER) == block
     }
 
+    /// Whether a block was free, and whether it was held, when the checkpoint was written. It was bad if both.
+    fn bits_of(&self, block: u32) -> (bool, bool) {
+        let bit = |bits: Bytes| bits.words().get(self.memory(), block / 32) >> (block % 32) & 1 == 1;
+        (bit(self.layout.free_bits), bit(self.layout.held_bits))
+    }
+
+    /// Whether a block was free when the checkpoint was written.
+    pub(crate) fn was_free(&self, block: u32) -> bool {
+        self.bits_of(block) == (true, false)
+    }
+
     /// Whether a block was held when the checkpoint was written, and free behind it.
     pub(crate) fn was_held(&self, block: u32) -> bool {
-        self.layout.held_bits.words().get(self.memory(), block / 32) >> (block % 32) & 1 == 1
+        self.bits_of(block) == (false, true)
+    }
+
+    /// Whether nothing in a block was live when the checkpoint was written.
+    pub(crate) fn had_nothing(&self, block: u32) -> bool {
+        self.bits_of(block) != (false, false)
     }
 
     /// Bytes of the state that a part has: from, and how many.

@@ -223,8 +223,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     fn counts(&self, opened: &Opened) -> bool {
         let session = Self::session_of(opened.first);
         let is_known = session <= Self::session_of(self.state.checkpoint) || self.has_served(session);
-        let had_nothing = self.was_free(opened.block) || self.was_held(opened.block);
-        is_known && (opened.first > self.state.checkpoint || !had_nothing)
+        is_known && (opened.first > self.state.checkpoint || !self.had_nothing(opened.block))
     }
 
     /// Whether a session got further than its first checkpoint, which may have gone bad since: only then is anything
