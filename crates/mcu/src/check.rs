@@ -52,7 +52,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 let former = in_flash.map(|place| (place, entry.is_none()));
                 for (place, is_current) in own.into_iter().chain(former) {
                     if is_page(place) && place < self.config.chip.pages() {
-                        note(self.block_of(place), is_current && self.is_of(flash, place, key));
+                        note(self.block_of(place), is_current && self.is_of(flash, place, key, self.state.seq));
                     }
                 }
             }

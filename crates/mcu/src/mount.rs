@@ -469,7 +469,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 return Ok(());
             }
             if self.has_gecko() {
-                self.report_replaced(flash, part)?;
+                self.report_replaced(flash, part, seq)?;
             }
             for key in self.keys_of(part) {
                 self.remove_entry(key);
@@ -483,7 +483,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Reports what the version in the page buffer took the place of: places of the version before it, and of dirty
     /// entries.
-    fn report_replaced<F: Flash>(&mut self, flash: &mut F, part: u32) -> Result<(), Error> {
+    fn report_replaced<F: Flash>(&mut self, flash: &mut F, part: u32, seq: u64) -> Result<(), Error> {
         let former_page = self.layout.directory.get(self.memory(), part);
         let (newer, older) = (self.loaded_entries(), self.data_of(self.layout.older).words());
         let mut written = u64::MAX;
@@ -501,7 +501,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 written = self.state.tally.gecko;
             }
             let former = older.get(self.memory(), index as u32);
-            if is_page(former) && former != place && self.is_of(flash, former, key) {
+            // A later version of the logical page may stand there by now.
+            if is_page(former) && former != place && self.is_of(flash, former, key, seq) {
                 self.report_stale(flash, former)?;
             }
         }

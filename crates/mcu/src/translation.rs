@@ -10,7 +10,7 @@ use crate::entries::{Before, Entry, is_page};
 use crate::error::Error;
 use crate::flash::Flash;
 use crate::layout::{LOST, NONE};
-use crate::meta::Kind;
+use crate::meta::{Kind, Meta};
 use crate::tables::{Bytes, Table32};
 
 /// A bit of [`crate::layout::Layout::dirty_of`]: an entry is a trim or a page lost.
@@ -190,7 +190,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             }
             // Where something was unreadable, its block may have been freed with what was not known of it.
             let is_sure = entry.before == Before::Counted && !self.state.in_doubt;
-            if is_sure || self.is_of(flash, former, key) {
+            if is_sure || self.is_of(flash, former, key, self.state.seq) {
                 if entry.before == Before::Counted {
                     self.drop_page(former);
                 }
@@ -202,10 +202,10 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         Ok(())
     }
 
-    /// Whether a page on flash says that it is of this logical page.
-    pub(crate) fn is_of<F: Flash>(&self, flash: &mut F, page: u32, key: u32) -> bool {
-        page < self.config.chip.pages()
-            && self.read_meta(flash, page).is_ok_and(|meta| meta.kind == Kind::User && meta.key == key)
+    /// Whether a page on flash says that it is of this logical page, and was programmed before a moment.
+    pub(crate) fn is_of<F: Flash>(&self, flash: &mut F, page: u32, key: u32, before: u64) -> bool {
+        let is_of = |meta: Meta| meta.kind == Kind::User && meta.key == key && meta.seq < before;
+        page < self.config.chip.pages() && self.read_meta(flash, page).is_ok_and(is_of)
     }
 
     /// While a drive mounts: the seq of a translation page's version. Host pages with a higher one are newer than it.
