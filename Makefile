@@ -100,7 +100,8 @@ mcu-tools:
 
 # The C example with each FTL: here, and on a Cortex-M4 in QEMU. With an acknowledgement that comes too early it has to
 # fail: so its comparison is one.
-QEMU      := qemu-system-arm -M mps2-an386 -display none -monitor none -serial none -semihosting-config enable=on,target=native
+# Each reset loads the program anew and translates it again: without a limit what was translated takes a gigabyte.
+QEMU      := qemu-system-arm -M mps2-an386 -accel tcg,tb-size=32 -display none -monitor none -serial none -semihosting-config enable=on,target=native
 HOST_CC   := gcc -std=c11 -O2 -Wall -Wextra -Werror -Icrates/mcu-c/include
 ARM_CC    := arm-none-eabi-gcc -std=c11 -Os -Wall -Wextra -Werror -Icrates/mcu-c/include -ffreestanding -nostartfiles \
 	-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -Wl,--gc-sections -Wl,-z,noexecstack

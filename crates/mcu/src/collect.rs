@@ -140,7 +140,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         let stale = if is_empty { [u32::MAX; 8] } else { self.stale_pages(flash, block) };
         // What it frees is to be more than what moving its pages takes.
         let freed = self.ppb().saturating_sub(live).max(1);
-        let moves = (crate::layout::ceil(live, freed) + 1).min(MOST_MOVES);
+        let moves = (live.div_ceil(freed) + 1).min(MOST_MOVES);
         let next = if is_empty { self.ppb() } else { 0 };
         if block == self.state.refresh {
             self.state.refresh = NOWHERE;
