@@ -141,7 +141,11 @@ impl PagedMapping {
             let place = self.place_in(&self.page, key);
             let to = match (learnt.next_if(|(learnt, _)| *learnt == key), place) {
                 (Some((_, page)), _) => Place::At(*page),
-                (None, Place::At(page)) if is_gone(page) => Place::Trimmed,
+                (None, Place::At(page)) if is_gone(page) => {
+                    // Where a block's first pages are unreadable, it may have been begun earlier: this is the page, and bad.
+                    let is_bad = io.geometry().contains(page) && io.read_spare(page) == SpareRead::Unreadable;
+                    if is_bad { Place::Lost } else { Place::Trimmed }
+                }
                 _ => continue,
             };
             if to != place && !self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) {
