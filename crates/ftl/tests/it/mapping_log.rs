@@ -118,6 +118,24 @@ fn a_parity_page_that_was_torn_is_written_again() {
     loses_parity_and_then_a_page(overwritten(drive("geckoftl+long-log")));
 }
 
+/// A page of the longest run is lost, and behind each further mount its neighbour: its data alone, or its spare area too.
+#[test]
+fn a_page_of_a_run_that_has_gone_bad_is_programmed_again() {
+    for spare_too in [false, true] {
+        let mut host = overwritten(drive("geckoftl+long-log"));
+        let (_, own) = longest_run(&mut host);
+        for (page, _) in &own[1..6] {
+            host.restart(|plug| {
+                let spoiled = if spare_too { &mut plug.spoiled } else { &mut plug.spoiled_data };
+                spoiled.insert(*page);
+            })
+            .unwrap();
+            host.compare_all();
+        }
+        host.check();
+    }
+}
+
 /// A page of the longest run is lost, and so are all parity pages of that. At the next mount no older entries answer for its
 /// own, and those of its neighbours can be read.
 #[test]

@@ -34,7 +34,7 @@ pub(crate) use parity::with_parity;
 pub(crate) use run::{LOST_PAGE, Run, level_of};
 #[cfg(test)]
 pub(crate) use slices::Pace;
-pub(crate) use sort::{Combined, Rule, SortMerge, read_page};
+pub(crate) use sort::{Combined, Rule, SortMerge, read_in_place, read_page};
 pub(crate) use tuning::Tuning;
 
 use crate::FtlError;
@@ -280,13 +280,17 @@ impl SortedRuns {
         self.runs.iter().flat_map(Run::pages).chain(unfinished).collect()
     }
 
-    /// Programs parity pages that a cut has torn.
+    /// Programs pages that have gone bad and can be made again, and parity pages that a cut has torn.
     ///
     /// # Errors
     /// The flash is gone.
-    pub(crate) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        let (kind, page) = (self.kind, &mut self.page);
-        self.runs.iter_mut().try_for_each(|run| run.program_missing_parity(io, kind, page))
+    pub(crate) fn program_missing_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        let (of, page) = ((self.kind, self.tuning.layout), &mut self.page);
+        for run in &mut self.runs {
+            run.program_made_again(io, of, page)?;
+            run.program_missing_parity(io, of.0, page)?;
+        }
+        Ok(())
     }
 
     /// Copies the pages that are to go.

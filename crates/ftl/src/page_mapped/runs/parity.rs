@@ -114,7 +114,7 @@ fn add<N: Nand>(io: &mut MetaIo<'_, N>, kind: Kind, (page, key): (Page, u32), su
     true
 }
 
-/// Programs a parity page, if there is a block for it: a run is a run without.
+/// Programs a page that a run can do without, if there is a block for it.
 ///
 /// # Errors
 /// The flash is gone.
@@ -132,6 +132,29 @@ pub(super) fn program<N: Nand>(
 }
 
 impl Run {
+    /// Programs the pages that are nowhere, and that can be made again.
+    ///
+    /// # Errors
+    /// The flash is gone.
+    pub(super) fn program_made_again<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        (kind, layout): (Kind, RunLayout),
+        page: &mut Vec<u8>,
+    ) -> Result<(), FtlError> {
+        for place in 0..self.directory.len() {
+            if self.directory[place].page != LOST_PAGE {
+                continue;
+            }
+            page.resize(io.geometry().page_bytes() as usize, 0);
+            let is_again = self.make_again(io, (kind, layout), place, page);
+            if let Some(version) = self.version_of(io).filter(|_| is_again) {
+                self.directory[place].page = program(io, kind, self.key_at(place), version, page)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Programs the parity pages that a cut has torn, of groups that are whole.
     ///
     /// # Errors
@@ -188,26 +211,30 @@ impl Run {
         self.make_again(io, (kind, layout), place, page).then(|| self.version_of(io)).flatten()
     }
 
-    /// Makes the page at `place` again from its group; false if that has lost another one.
-    pub(super) fn make_again<N: Nand>(
+    /// Makes the page at `place` again from its group. If that has lost another one, the page is empty, and the answer false.
+    pub(crate) fn make_again<N: Nand>(
         &self,
         io: &mut MetaIo<'_, N>,
         (kind, layout): (Kind, RunLayout),
         place: usize,
         page: &mut [u8],
     ) -> bool {
+        page.fill(0);
         let group = place / GROUP;
         let Some(parity) = self.parity.get(group).copied().filter(|_| io.keeps(Barrier::LostPagesMadeAgain)) else {
             return false;
         };
-        page.fill(0);
         let end = (group * GROUP + GROUP).min(self.directory.len());
         let mut others = (group * GROUP..end).filter(|other| *other != place);
         let is_whole = add(io, kind, (parity, self.parity_key(group)), page)
             && others.all(|other| add(io, kind, (self.directory[other].page, self.key_at(other)), page));
         let view = RunPage::new(layout, page);
         let says = |header: RunHeader| header.flushes == self.header.flushes && header.frozen == self.header.frozen;
-        is_whole && view.place() == place as u32 && says(view.header())
+        let is_again = is_whole && view.place() == place as u32 && says(view.header());
+        if !is_again {
+            page.fill(0);
+        }
+        is_again
     }
 }
 

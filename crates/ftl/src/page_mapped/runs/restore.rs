@@ -31,8 +31,12 @@ impl SortedRuns {
         debug_assert!(self.runs.is_empty(), "runs are found again while there are some");
         let gone_bad = scan.gone_bad;
         let (runs, covered) = self.choose(io, found, |_| true);
-        let seq_of = |page: &Page| scan.pages.iter().find(|found| found.page == *page).map(|found| found.seq);
-        let newest = runs.first().and_then(|run| run.pages().find_map(|page| seq_of(&page)));
+        let found_at = |page: Page| scan.pages.iter().find(|found| found.page == page);
+        let first = runs.first().and_then(|run| run.pages().find_map(found_at));
+        // A page of a mapping log's run that has gone bad may have been programmed again by a mount, and none is missing.
+        let has_copies = self.kind == Kind::MappingLog;
+        let of_run = |version| scan.pages.iter().filter(move |found| has_copies && found.version == version);
+        let newest = first.map(|first| of_run(first.version).map(|found| found.seq).fold(first.seq, u64::max));
         // There may have been a newer one: then the reports to it are gone.
         let newer_lost = gone_bad.is_some_and(|before| newest.is_none_or(|newest| newest < before));
         // The page that has gone bad may be the one that the newest run misses.

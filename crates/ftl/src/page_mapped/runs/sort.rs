@@ -274,6 +274,17 @@ pub(crate) fn read_page<N: Nand>(
     place: usize,
     page: &mut Vec<u8>,
 ) -> bool {
+    read_in_place(io, kind, run, place, page) || run.make_again(io, (kind, layout), place, page)
+}
+
+/// The same, but the page is not made again. Otherwise `page` has the size of one.
+pub(crate) fn read_in_place<N: Nand>(
+    io: &mut MetaIo<'_, N>,
+    kind: Kind,
+    run: &Run,
+    place: usize,
+    page: &mut Vec<u8>,
+) -> bool {
     let at = run.directory[place].page;
     if at != LOST_PAGE
         && let Some(bytes) = io.read(at, kind, run.key_at(place))
@@ -283,9 +294,5 @@ pub(crate) fn read_page<N: Nand>(
         return true;
     }
     page.resize(io.geometry().page_bytes() as usize, 0);
-    let is_again = run.make_again(io, (kind, layout), place, page);
-    if !is_again {
-        page.fill(0);
-    }
-    is_again
+    false
 }

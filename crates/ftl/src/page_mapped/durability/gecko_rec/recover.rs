@@ -181,7 +181,7 @@ impl GeckoGathered {
         for block in emptied {
             drive.ftl.blocks.release(block);
         }
-        drive.write_mapping(|paged, io, _| paged.program_missing_parity(io))?;
+        drive.write_mapping(|paged, io, _| paged.program_missing_pages(io))?;
         self.write_down(drive, frozen, user)?;
         self.tell_of_freed(drive)?;
         drive.ftl.durability.everything_is_told();

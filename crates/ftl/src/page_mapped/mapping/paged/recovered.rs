@@ -141,7 +141,11 @@ impl PagedMapping {
             let place = self.place_in(&self.page, key);
             let to = match (learnt.next_if(|(learnt, _)| *learnt == key), place) {
                 (Some((_, page)), _) => Place::At(*page),
-                (None, Place::At(page)) if is_gone(page) => Place::Trimmed,
+                (None, Place::At(page)) if is_gone(page) => {
+                    // Where a block's first pages are unreadable, it may have been begun earlier: this is the page, and bad.
+                    let is_bad = io.geometry().contains(page) && io.read_spare(page) == SpareRead::Unreadable;
+                    if is_bad { Place::Lost } else { Place::Trimmed }
+                }
                 _ => continue,
             };
             if to != place && !self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) {
@@ -230,12 +234,12 @@ impl PagedMapping {
         Ok(of_log.unwrap_or(0) + self.table.copy_pages(io, pages, &mut self.page)?)
     }
 
-    /// Programs parity pages of runs of a log that a cut has torn.
+    /// Programs pages of runs of a log that have gone bad, and parity pages that a cut has torn.
     ///
     /// # Errors
     /// The flash is gone.
-    pub(crate) fn program_missing_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        self.log.as_mut().map_or(Ok(()), |log| log.program_missing_parity(io))
+    pub(crate) fn program_missing_pages<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        self.log.as_mut().map_or(Ok(()), |log| log.program_missing_pages(io))
     }
 
     /// Takes the runs of the log that are on flash for its own, where the last flush of Gecko covers everything up to a

@@ -10,7 +10,7 @@ use super::{FILTER_BITS, Look, MappingLog, Overruled, Sealed, Tally};
 use crate::barriers::Barrier;
 use crate::page_mapped::mapping::{Place, place_of};
 use crate::page_mapped::meta_io::MetaIo;
-use crate::page_mapped::runs::{Filter, Rule, Run, RunPage, SortedRuns, read_page};
+use crate::page_mapped::runs::{Filter, LOST_PAGE, Rule, Run, RunPage, SortedRuns, read_in_place};
 use crate::page_mapped::validity::ValidityScan;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -68,14 +68,16 @@ impl MappingLog {
         self.tally = Tally::default();
         let SortedRuns { runs, page, kind, tuning, .. } = &mut self.sorted;
         let (mut waiting, mut lost) = (0, false);
-        let mut trimmed_by_suspects = Vec::new();
-        for run in runs {
+        let (mut trimmed_by_suspects, mut made_again) = (Vec::new(), Vec::new());
+        for (number, run) in runs.iter_mut().enumerate() {
             let run_is_suspect = run.pages().any(&is_suspect);
             let entries = run.directory.len() * tuning.layout.entries();
             let mut filter = Filter::new(entries, FILTER_BITS);
             let (mut behind, mut is_whole) = (0, true);
             for place in 0..run.directory.len() {
-                let is_read = read_page(io, (*kind, tuning.layout), run, place, page);
+                let is_in_place = read_in_place(io, *kind, run, place, page);
+                let is_read = is_in_place || run.make_again(io, (*kind, tuning.layout), place, page);
+                made_again.extend((is_read && !is_in_place).then_some((number, place)));
                 is_whole &= is_read;
                 let view = RunPage::new(tuning.layout, page);
                 // A page that cannot be read has keys behind those of its neighbour.
@@ -98,6 +100,10 @@ impl MappingLog {
         trimmed_by_suspects.sort_unstable();
         let covered = before.iter().flat_map(Run::pages).collect();
         let overruled = self.overruled_since(io, before, folded);
+        // Another page of its group may go bad next: it is programmed once more.
+        for (number, place) in made_again {
+            self.sorted.runs[number].directory[place].page = LOST_PAGE;
+        }
         RestoredLog { overruled, covered, trimmed_by_suspects, found }
     }
 
@@ -182,12 +188,12 @@ impl MappingLog {
         self.sorted.relocate_pages(io, goes)
     }
 
-    /// Programs parity pages that a cut has torn.
-    pub(in super::super) fn program_missing_parity<N: Nand>(
+    /// Programs pages that have gone bad, and parity pages that a cut has torn.
+    pub(in super::super) fn program_missing_pages<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
     ) -> Result<(), crate::FtlError> {
-        self.sorted.program_missing_parity(io)
+        self.sorted.program_missing_pages(io)
     }
 
     pub(in super::super) fn is_damaged(&self) -> bool {
