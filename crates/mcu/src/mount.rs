@@ -14,11 +14,11 @@
 
 use crate::checkpoint::header;
 use crate::config::{Config, Parts};
-use crate::drive::{Drive, HOST, META, MOVED, Missing, NOWHERE, STREAMS, Source, state};
-use crate::entries::{Before, Entry, is_page};
+use crate::drive::{Drive, META, Missing, NOWHERE, STREAMS, state};
+use crate::entries::is_page;
 use crate::error::Error;
 use crate::flash::Flash;
-use crate::layout::{NONE, PART_BYTES};
+use crate::layout::PART_BYTES;
 use crate::meta::{Kind, Meta};
 
 /// Programs of a session are numbered with so many bits; the session stands above.
@@ -26,25 +26,11 @@ const SESSION_BITS: u32 = 16;
 
 /// A block that was opened lately.
 #[derive(Clone, Copy)]
-struct Opened {
-    block: u32,
+pub(crate) struct Opened {
+    pub(crate) block: u32,
     /// Of its first page that can be read.
-    first: u64,
-    stream: u32,
-}
-
-/// A place in the blocks of a stream, oldest first.
-struct Cursor {
-    stream: u32,
-    /// The next block, as its place in the list of recent ones plus one, newest first: 0 where there is none.
-    left: u32,
-    block: Option<Opened>,
-    /// Its next page.
-    index: u32,
-    /// What was found there.
-    found: Option<(u32, Meta)>,
-    /// A page behind all that were found whose metadata cannot be read.
-    torn: u32,
+    pub(crate) first: u64,
+    pub(crate) stream: u32,
 }
 
 impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
@@ -132,7 +118,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         None
     }
 
-    fn recent(&self, at: u32) -> Option<Opened> {
+    pub(crate) fn recent(&self, at: u32) -> Option<Opened> {
         let word = |word: u32| self.layout.recent.get(self.memory(), 3 * at + word);
         let (low, high, block) = (word(0), word(1), word(2));
         let first = u64::from(high & 0xffff) << 32 | u64::from(low);
@@ -215,12 +201,12 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         }
     }
 
-    fn session_of(seq: u64) -> u64 {
+    pub(crate) fn session_of(seq: u64) -> u64 {
         seq >> SESSION_BITS
     }
 
     /// Whether pages of a block count: it was not free when the checkpoint was written, or has been opened since.
-    fn counts(&self, opened: &Opened) -> bool {
+    pub(crate) fn counts(&self, opened: &Opened) -> bool {
         let session = Self::session_of(opened.first);
         let is_known = session <= Self::session_of(self.state.checkpoint) || self.has_served(session);
         is_known && (opened.first > self.state.checkpoint || !self.had_nothing(opened.block))
@@ -307,314 +293,5 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             }
         }
         false
-    }
-
-    /// Takes a translation page into the table in RAM. The seq of its version.
-    fn take_part<F: Flash>(&mut self, flash: &mut F, part: u32, place: u32) -> u64 {
-        self.read_part(flash, part, place, self.layout.page);
-        let seq = self.read_meta(flash, place).map_or(0, |meta| meta.seq);
-        let entries = self.loaded_entries();
-        for (index, key) in self.keys_of(part).enumerate() {
-            let place = entries.get(self.memory(), index as u32);
-            self.set_entry(key, Entry { place, before: Before::Settled });
-        }
-        seq
-    }
-
-    /// Goes through the pages that count, in the order of their programs.
-    fn replay<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
-        let (mut since, mut kept, mut end) = (0, 0, 0);
-        let back = self.header().get(self.memory(), header::BACK);
-        for at in 0..self.sizes.recent {
-            let Some(opened) = self.recent(at) else { break };
-            if !self.counts(&opened) {
-                continue;
-            }
-            let is_since = opened.first > self.state.checkpoint;
-            since += u32::from(is_since);
-            if !is_since && kept >= since + back {
-                break;
-            }
-            (kept, end) = (kept + 1, at + 1);
-        }
-        // Blocks are numbered from the oldest of these on.
-        (self.state.opens, self.state.opens_at_checkpoint) = (kept, kept);
-        let cursor =
-            |stream: usize| Cursor { stream: stream as u32, left: end, block: None, index: 0, found: None, torn: NONE };
-        let mut cursors = [cursor(HOST), cursor(MOVED), cursor(META)];
-        for cursor in &mut cursors {
-            self.advance(flash, cursor);
-        }
-        for _ in 0..self.config.chip.pages() {
-            let seq_of = |cursor: &&mut Cursor| cursor.found.map_or(u64::MAX, |(_, meta)| meta.seq);
-            let Some(first) = cursors.iter_mut().min_by_key(seq_of) else { break };
-            let (Some((page, meta)), Some(opened)) = (first.found, first.block) else { break };
-            self.advance(flash, first);
-            let is_last = cursors.iter().all(|cursor| cursor.found.is_none());
-            self.apply(flash, &opened, (page, meta), is_last)?;
-        }
-        self.state.torn = cursors.map(|cursor| cursor.torn);
-        Ok(())
-    }
-
-    /// The next page of a stream that counts.
-    fn advance<F: Flash>(&self, flash: &mut F, cursor: &mut Cursor) {
-        cursor.found = None;
-        for _ in 0..=self.config.chip.pages() {
-            if let Some(opened) = cursor.block
-                && cursor.index < self.ppb()
-            {
-                let page = self.page_of(opened.block, cursor.index);
-                cursor.index += 1;
-                let read = self.read_meta(flash, page);
-                cursor.torn = if read == Err(Missing::Unreadable) { page } else { cursor.torn };
-                if let Some(meta) = read.ok().filter(|meta| meta.seq >= opened.first) {
-                    cursor.found = Some((page, meta));
-                    cursor.torn = NONE;
-                    return;
-                }
-                continue;
-            }
-            // A block further on.
-            cursor.block = None;
-            while cursor.left > 0 && cursor.block.is_none() {
-                cursor.left -= 1;
-                cursor.block =
-                    self.recent(cursor.left).filter(|opened| opened.stream == cursor.stream && self.counts(opened));
-            }
-            cursor.index = 0;
-            if cursor.block.is_none() {
-                return;
-            }
-        }
-    }
-
-    /// A page was programmed.
-    fn apply<F: Flash>(
-        &mut self,
-        flash: &mut F,
-        opened: &Opened,
-        (mut page, meta): (u32, Meta),
-        is_last: bool,
-    ) -> Result<(), Error> {
-        let header = self.header();
-        let word = |word: u32| u64::from(header.get(self.memory(), word));
-        let recorded = word(header::RECORDED) | word(header::RECORDED + 1) << 32;
-        let is_unrecorded = meta.seq >= recorded;
-        if meta.seq == opened.first && is_unrecorded && self.has_gecko() {
-            self.relieve(flash)?;
-            self.record_erase(opened.block);
-        }
-        let is_entry = match meta.kind {
-            Kind::User => meta.key < self.config.logical_pages && meta.seq > self.synchronized(self.part_of(meta.key)),
-            Kind::Translation => meta.key < self.sizes.translation_pages && meta.seq > self.state.checkpoint,
-            Kind::Gecko | Kind::Checkpoint => false,
-        };
-        if !is_entry {
-            return Ok(());
-        }
-        self.make_room_if_user(flash, &meta)?;
-        if is_last {
-            // It may have been in flight when the power failed: a copy takes its place.
-            let buffer = self.layout.page;
-            if !self.read_page(flash, page, buffer).is_ok_and(|read| read == meta) {
-                // It is torn. Should it ever read well, a version of the translation page is newer.
-                let part = match meta.kind {
-                    Kind::User => {
-                        self.report_stale(flash, page)?;
-                        self.part_of(meta.key)
-                    }
-                    _ => meta.key,
-                };
-                return self.synchronize(flash, part);
-            }
-            let copy = self.append(flash, META, meta.kind, meta.key, Source::Memory(buffer))?;
-            if meta.kind == Kind::User {
-                self.report_stale(flash, page)?;
-            }
-            page = copy;
-        }
-        match meta.kind {
-            Kind::User => {
-                let former = self.entry(meta.key).map(|entry| entry.place).filter(|place| is_page(*place));
-                if let (Some(former), true) = (former, is_unrecorded) {
-                    self.report_stale(flash, former)?;
-                }
-                self.set_entry(meta.key, Entry { place: page, before: Before::Unsure });
-                Ok(())
-            }
-            _ => self.apply_part(flash, meta.key, page, meta.seq),
-        }
-    }
-
-    fn make_room_if_user<F: Flash>(&mut self, flash: &mut F, meta: &Meta) -> Result<(), Error> {
-        if meta.kind != Kind::User || self.has_room_for_entry() {
-            return Ok(());
-        }
-        self.make_room_for_entry(flash, meta.key)?;
-        // The version that was just written has what came until now, and nothing of what comes.
-        self.set_synchronized(self.part_of(meta.key), meta.seq - 1);
-        Ok(())
-    }
-
-    /// A translation page was written: its entries are not dirty any more, and what they took the place of is stale.
-    fn apply_part<F: Flash>(&mut self, flash: &mut F, part: u32, page: u32, seq: u64) -> Result<(), Error> {
-        if self.is_ram_table() {
-            self.take_part(flash, part, page);
-        } else {
-            let buffer = self.layout.page;
-            let read = self.read_page(flash, page, buffer);
-            if !read.is_ok_and(|meta| meta.kind == Kind::Translation && meta.key == part) {
-                // The version before it, and its dirty entries, say the same.
-                return Ok(());
-            }
-            if self.has_gecko() {
-                self.report_replaced(flash, part, seq)?;
-            }
-            for key in self.keys_of(part) {
-                self.remove_entry(key);
-            }
-        }
-        let directory = self.layout.directory;
-        directory.set(self.memory_mut(), part, page);
-        self.set_synchronized(part, seq);
-        Ok(())
-    }
-
-    /// Reports what the version in the page buffer took the place of: places of the version before it, and of dirty
-    /// entries.
-    fn report_replaced<F: Flash>(&mut self, flash: &mut F, part: u32, seq: u64) -> Result<(), Error> {
-        let former_page = self.layout.directory.get(self.memory(), part);
-        let (newer, older) = (self.loaded_entries(), self.data_of(self.layout.older).words());
-        let mut written = u64::MAX;
-        for (index, key) in self.keys_of(part).enumerate() {
-            let place = newer.get(self.memory(), index as u32);
-            if let Some(entry) = self.entry(key)
-                && is_page(entry.place)
-                && entry.place != place
-            {
-                self.report_stale(flash, entry.place)?;
-            }
-            // Merges of runs use that buffer, too.
-            if written != self.state.tally.gecko {
-                self.read_part(flash, part, former_page, self.layout.older);
-                written = self.state.tally.gecko;
-            }
-            let former = older.get(self.memory(), index as u32);
-            // A later version of the logical page may stand there by now.
-            if is_page(former) && former != place && self.is_of(flash, former, key, seq) {
-                self.report_stale(flash, former)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Everything is known but how many pages of each block are live, and how old dirty entries are.
-    fn count_live_pages<F: Flash>(&mut self, flash: &mut F) {
-        for block in 0..self.config.chip.blocks {
-            let count = self.count(block);
-            if count < state::FIRST {
-                self.set_count(block, count & !state::COUNT);
-            } else if count == state::BAD {
-                // It may have grown bad with live pages in it.
-                self.set_count(block, state::FAILING);
-            }
-        }
-        for at in 0..self.pages_of_runs() {
-            let page = self.layout.run_pages.get(self.memory(), at);
-            self.count_page(page);
-        }
-        self.state.loaded = NONE;
-        for part in 0..self.sizes.translation_pages {
-            let place = self.layout.directory.get(self.memory(), part);
-            if !is_page(place) {
-                continue;
-            }
-            self.count_page(place);
-            if self.is_ram_table() {
-                continue;
-            }
-            self.load(flash, part);
-            for (index, key) in self.keys_of(part).enumerate() {
-                let place = self.loaded_entries().get(self.memory(), index as u32);
-                if is_page(place) && self.entry(key).is_none() {
-                    self.count_page(place);
-                    // Somebody's data, which have gone bad since.
-                    self.state.torn = self.state.torn.map(|torn| if torn == place { NONE } else { torn });
-                }
-            }
-        }
-        self.begin_service();
-        let entries = self.layout.places.entries;
-        for slot in 0..entries {
-            let found =
-                if self.is_ram_table() { self.entry(slot).map(|entry| (slot, entry)) } else { self.entry_in(slot) };
-            let Some((key, entry)) = found else { continue };
-            if is_page(entry.place) {
-                self.count_page(entry.place);
-            }
-            if self.is_ram_table() {
-                if entry.before != Before::Unsure {
-                    continue;
-                }
-                self.set_entry(key, Entry { before: Before::Settled, ..entry });
-            }
-            let number = self.number_of(self.block_of(entry.place));
-            self.note_entry(key, number, (true, !is_page(entry.place)));
-        }
-        for block in 0..self.config.chip.blocks {
-            let count = self.count(block);
-            if count == state::FAILING {
-                self.set_count(block, state::BAD);
-            } else if count < state::FIRST && count & state::COUNT == 0 && !self.is_open(block) {
-                self.hold(block);
-            }
-        }
-    }
-
-    /// Pages that the cut has torn are stale. A collection that met them would not know whether they had been somebody's.
-    fn report_torn<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
-        for page in self.state.torn {
-            if is_page(page) {
-                self.report_stale(flash, page)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn count_page(&mut self, page: u32) {
-        if page < self.config.chip.pages() {
-            let block = self.block_of(page);
-            let count = self.count(block);
-            if count < state::FIRST {
-                self.set_count(block, count + 1);
-            }
-        }
-    }
-
-    /// The number of an opened block, from the oldest that was found on.
-    fn number_of(&self, block: u32) -> u32 {
-        if let Some(open) = self.state.open.iter().find(|open| open.block == block) {
-            return open.number;
-        }
-        let mut newer = 0;
-        for at in 0..self.sizes.recent {
-            let Some(opened) = self.recent(at) else { break };
-            if self.counts(&opened) {
-                newer += 1;
-                if opened.block == block {
-                    break;
-                }
-            }
-        }
-        self.state.opens_at_checkpoint.saturating_sub(newer)
-    }
-
-    /// Numbers of dirty entries are kept from now on.
-    fn begin_service(&mut self) {
-        let (dirty, oldest) = (self.layout.dirty_of, self.layout.oldest_of);
-        dirty.fill(self.memory_mut(), 0);
-        oldest.fill(self.memory_mut(), u32::MAX);
-        self.state.mounting = false;
     }
 }

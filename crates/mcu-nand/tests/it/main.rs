@@ -1,3 +1,5 @@
 //! The FTL for microcontrollers in the crash laboratory.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 mod laboratory;

@@ -76,39 +76,6 @@ impl RamChip {
         (self.left, self.cut) = (left, cut);
     }
 
-    #[allow(dead_code)]
-    pub(crate) fn dump(&self, key: u32) {
-        let ppb = self.shape.pages_per_block as usize;
-        let mut all = Vec::new();
-        for (n, cell) in self.cells.iter().enumerate() {
-            if let Cell::Written(bytes, spare) = cell {
-                let spare: &[u8] = if spare == &[0xff; 16] { &bytes[bytes.len() - 16..] } else { spare };
-                let head = u32::from_le_bytes(spare[..4].try_into().unwrap());
-                let seq = u64::from_le_bytes([spare[4], spare[5], spare[6], spare[7], spare[8], spare[9], 0, 0]);
-                let kind = head >> 28 & 7;
-                let k = head & 0xfff_ffff;
-                if kind != 1 || k == key {
-                    all.push((
-                        seq >> 16,
-                        seq & 0xffff,
-                        n / ppb,
-                        n % ppb,
-                        kind,
-                        head >> 31,
-                        k,
-                        bytes[0] as u32 | (bytes[1] as u32) << 8,
-                    ));
-                }
-            }
-        }
-        all.sort();
-        for (session, seq, block, index, kind, stream, k, write) in all {
-            println!(
-                "session {session} seq {seq} block {block} index {index} kind {kind} stream {stream} key {k} write {write}"
-            );
-        }
-    }
-
     fn fails(&mut self) -> bool {
         self.left -= 1;
         if self.left == 0 {
