@@ -30,7 +30,7 @@ CRATES = {
     "nand": ["state"],
     "state": [],
     # For tests and simulations alone.
-    "mcu": ["ftl"],
+    "mcu": [],
     "mcu-c": ["mcu"],
     "house": [],
 }

@@ -34,7 +34,8 @@ pub struct Cells {
     spare: [[u8; META_BYTES]; PAGES],
     cell: [u8; PAGES],
     bad: [u8; BLOCKS],
-    unstable: u32,
+    /// A page that reads well until the next power cut, and one whose next power cut has come.
+    unstable: [u32; 2],
     /// The deepest stack so far, until a cut.
     pub deepest: u32,
     /// Cuts so far, by what was cut: programs, erases.
@@ -55,17 +56,18 @@ impl Cells {
     pub fn erase(&mut self) {
         self.cell.fill(ERASED);
         self.bad.fill(0);
-        self.unstable = NOWHERE;
+        self.unstable = [NOWHERE; 2];
         self.deepest = 0;
         self.cuts = [0; 2];
     }
 
-    /// What was unstable has had its one good time.
+    /// A boot after a power cut: what was unstable reads well in this one, and in none that follows.
     pub fn power_on(&mut self) {
-        if let Some(cell) = self.cell.get_mut(self.unstable as usize) {
+        let [newest, older] = self.unstable;
+        if let Some(cell) = self.cell.get_mut(older as usize) {
             *cell = UNREADABLE;
         }
-        self.unstable = NOWHERE;
+        self.unstable = [NOWHERE, newest];
     }
 }
 
@@ -127,7 +129,7 @@ impl Flash for Model {
         }
         if is_cut {
             if self.fault > TORN {
-                self.cells.unstable = page;
+                self.cells.unstable[0] = page;
             }
             self.reset(0);
         }
@@ -144,6 +146,9 @@ impl Flash for Model {
             _ => PAGES_PER_BLOCK,
         };
         self.cells.cell[first..first + pages].fill(ERASED);
+        if (first..first + pages).contains(&(self.cells.unstable[1] as usize)) {
+            self.cells.unstable[1] = NOWHERE;
+        }
         if is_cut {
             self.reset(1);
         }
