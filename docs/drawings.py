@@ -32,6 +32,7 @@ CRATES = {
     # For tests and simulations alone.
     "mcu": [],
     "mcu-c": ["mcu"],
+    "mcu-nand": ["drive", "mcu"],
     "house": [],
 }
 
@@ -60,7 +61,8 @@ def crates() -> Canvas:
         "trace": (522, 432, 152, 56, "traces, workloads"),
         "nand": (262, 514, 152, 56, "flash, simulated"),
         "state": (522, 514, 152, 56, "saving, by derive"),
-        "mcu-c": (752, 352, 108, 56, "C interface of it"),
+        "mcu-c": (752, 332, 108, 56, "C interface of it"),
+        "mcu-nand": (764, 232, 108, 56, "mcu in the lab"),
         "mcu": (752, 432, 108, 56, "FTL without heap"),
         "house": (752, 514, 108, 56, "counts sources"),
     }
@@ -87,11 +89,13 @@ def crates() -> Canvas:
     c.arrow((506, 388), (598, 431))
     c.arrow((338, 488), (338, 513))
     c.arrow((414, 542), (521, 542))
-    c.arrow((806, 408), (806, 431))
-    c.text(590, 262, "A → B: A imports B, and may import", 12, soft=True)
-    c.text(590, 279, "whatever B imports.", 12, soft=True)
-    c.text(590, 302, "No import points upwards.", 12, soft=True)
-    c.text(590, 325, "Grey imports no other crate.", 12, soft=True)
+    c.arrow((806, 388), (806, 431))
+    c.arrow((790, 288), (790, 308), (530, 308), (530, 331))
+    c.arrow((872, 260), (886, 260), (886, 460), (861, 460))
+    c.text(545, 218, "A → B: A imports B, and may import", 12, soft=True)
+    c.text(545, 235, "whatever B imports.", 12, soft=True)
+    c.text(545, 258, "No import points upwards.", 12, soft=True)
+    c.text(545, 281, "Grey imports no other crate.", 12, soft=True)
     return c
 
 
