@@ -33,7 +33,8 @@ pub(crate) struct RamChip {
     pub(crate) left: u64,
     pub(crate) cut: Cut,
     pub(crate) is_off: bool,
-    unstable: Option<u32>,
+    /// Pages that read well until the power fails once more, and whether it may be the next time.
+    unstable: Vec<(u32, bool)>,
     /// Operations so far.
     pub(crate) reads: u64,
     pub(crate) spare_reads: u64,
@@ -50,7 +51,7 @@ impl RamChip {
             left: u64::MAX,
             cut: Cut::NotStarted,
             is_off: false,
-            unstable: None,
+            unstable: Vec::new(),
             reads: 0,
             spare_reads: 0,
             programs: 0,
@@ -64,10 +65,11 @@ impl RamChip {
     }
 
     pub(crate) fn power_on(&mut self) {
-        if let Some(page) = self.unstable.take() {
-            // The first power cut leaves it readable, the next one does not.
+        // The power cut that left it so is the first.
+        for (page, _) in self.unstable.extract_if(.., |(_, is_next)| *is_next) {
             self.cells[page as usize] = Cell::Unreadable;
         }
+        self.unstable.iter_mut().for_each(|(_, is_next)| *is_next = true);
         self.is_off = false;
         self.left = u64::MAX;
     }
@@ -136,7 +138,7 @@ impl Flash for RamChip {
             (true, Cut::NotStarted) => Cell::Erased,
             (true, Cut::Torn) => Cell::Unreadable,
             (true, Cut::Unstable) => {
-                self.unstable = Some(page);
+                self.unstable.push((page, false));
                 written
             }
             _ => written,
@@ -151,6 +153,7 @@ impl Flash for RamChip {
         assert!(!self.bad[block as usize], "block {block} is bad");
         self.erases += 1;
         let ppb = self.shape.pages_per_block as usize;
+        self.unstable.retain(|(page, _)| *page as usize / ppb != block as usize);
         let cells = &mut self.cells[block as usize * ppb..][..ppb];
         self.left -= 1;
         if self.left == 0 {
