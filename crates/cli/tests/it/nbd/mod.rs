@@ -201,13 +201,13 @@ pub(crate) fn is_asked_for(ftl: &str) -> bool {
     std::env::var("PHELSUMA_FTLS").map_or(true, |names| names.is_empty() || names.split(',').any(|name| name == ftl))
 }
 
-/// Cycles of a preset: more of the one that is made for this, and of all where that is asked for.
+/// Cycles of a preset: more of those that are made for this, and of all where that is asked for.
 pub(crate) fn cycles(ftl: &str) -> u32 {
     let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some_and(|v| v == "1");
     match (thorough, ftl) {
         (false, "geckoftl") => 10,
         (false, _) => 2,
-        (true, "geckoftl") => 1_000,
+        (true, "geckoftl" | "phelsuma") => 1_000,
         (true, _) => 100,
     }
 }
@@ -236,7 +236,12 @@ pub(crate) fn is_one_of_many(preset: &phelsuma_ftl::Preset) -> bool {
 
 /// The shape of the drive that this preset is tried on.
 pub(crate) fn channels(ftl: &str) -> &'static str {
-    if ftl.starts_with("ftl-mm:") { "--channels 2" } else { "" }
+    match ftl {
+        // Its log and the default cache leave no room on a drive of 64 MiB.
+        "phelsuma" => "--cache 4KiB",
+        _ if ftl.starts_with("ftl-mm:") => "--channels 2",
+        _ => "",
+    }
 }
 
 /// An image of a drive of this preset.
