@@ -70,7 +70,15 @@ def crates() -> Canvas:
     c.text(226, 496, "no_std:", 11.5, "end", soft=True)
     c.text(226, 511, "built for a micro-", 11.5, "end", soft=True)
     c.text(226, 526, "controller as well", 11.5, "end", soft=True)
-    tones = {"cli": "violet", "py": "violet", "ftl": "green", "nand": "green", "drive": "blue", "house": "grey", "mcu": "green"}
+    tones = {
+        "cli": "violet",
+        "py": "violet",
+        "ftl": "green",
+        "nand": "green",
+        "drive": "blue",
+        "house": "grey",
+        "mcu": "green",
+    }
     for name, (x, y, width, height, about) in at.items():
         tone = tones.get(name, "blue" if CRATES[name] else "grey")
         c.box(x, y, width, height, [], tone)
