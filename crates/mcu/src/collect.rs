@@ -31,15 +31,21 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         made
     }
 
-    fn try_to_make_room<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+    /// Writes the buffer of reports and a checkpoint where they are due: no mount reads further back.
+    fn keep_up<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
         self.relieve(flash)?;
-        if self.state.seq & 0xffff > SESSION {
+        let is_long = self.state.seq & 0xffff > SESSION;
+        if is_long {
             self.begin_session();
+        }
+        if is_long || self.checkpoint_is_due() || (self.state.free < LOW && self.state.held > 0) {
             self.checkpoint(flash)?;
         }
-        if self.checkpoint_is_due() || (self.state.free < LOW && self.state.held > 0) {
-            self.checkpoint(flash)?;
-        }
+        Ok(())
+    }
+
+    fn try_to_make_room<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        self.keep_up(flash)?;
         let lacks = self.state.free + self.state.held < HIGH;
         if lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some() {
             self.collect_some(flash)?;
@@ -61,7 +67,6 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     /// Programs have another session's numbers from now on. Until its first checkpoint is written, a mount ignores it.
     pub(crate) fn begin_session(&mut self) {
         self.state.seq = (self.state.seq | 0xffff) + 1;
-        self.state.has_checkpoint = false;
     }
 
     /// Does work that a write would have to do: moves up to so many pages. Call it while the host is idle; then a write
@@ -74,10 +79,10 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             return Err(Error::Full);
         }
         for _ in 0..pages {
-            let lacks = self.state.free + self.state.held < HIGH + IDLE;
-            if !lacks && self.state.victim.block == NOWHERE && self.block_to_refresh().is_none() {
+            if !self.has_work() {
                 break;
             }
+            self.keep_up(flash)?;
             if self.state.free <= LOW && self.state.held > 0 {
                 self.checkpoint(flash)?;
             } else if (self.state.victim.block != NOWHERE || self.choose(flash)) && self.state.free + 1 >= LOW {
@@ -86,8 +91,13 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 return Ok(false);
             }
         }
+        Ok(self.has_work())
+    }
+
+    /// Whether there is work for idle time.
+    fn has_work(&self) -> bool {
         let lacks = self.state.free + self.state.held < HIGH + IDLE;
-        Ok(lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some())
+        lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some()
     }
 
     /// As many pages of the victim as a write has to move so that collections keep up.

@@ -1,6 +1,6 @@
 //! What a drive is made of, and what it can hold.
 
-use crate::flash::{Chip, META_BYTES};
+use crate::flash::Chip;
 use crate::layout::{Layout, OPENS_A_CHECKPOINT, Sizes, ceil, ceil_long};
 use crate::meta::KEYS;
 
@@ -85,7 +85,7 @@ pub enum ConfigError {
     Chip,
     /// There are no logical pages, or too many of them for the chip: [`Config::most_logical_pages`].
     LogicalPages,
-    /// `dirty_slots` is no power of two, or fewer than 16 or than four for each translation page.
+    /// `dirty_slots` is no power of two, or fewer than 16.
     DirtySlots,
     /// `window` is below 4.
     Window,
@@ -126,9 +126,12 @@ impl Config {
     }
 
     /// The most logical pages that fit on this chip with these slots and bad blocks, so that a collection always frees
-    /// more than it writes.
+    /// more than it writes; 0 where the rest of the configuration cannot be.
     pub const fn most_logical_pages<P: Parts>(&self) -> u32 {
-        // Fewer by steps of a sixty-fourth of a block until it fits; there are at most 64 of them a block.
+        if self.check_parts(P::MAPPING).is_err() {
+            return 0;
+        }
+        // Fewer by steps of a sixteenth of a block until it fits.
         let mut pages = self.chip.pages();
         let step = ceil(self.chip.pages_per_block, 16);
         while pages > step {
@@ -168,15 +171,13 @@ impl Config {
         costs < ppb
     }
 
-    pub(crate) const fn check(&self, mapping: Mapping, validity: Validity) -> Result<(), ConfigError> {
+    /// Whether everything but the number of logical pages can be.
+    const fn check_parts(&self, mapping: Mapping) -> Result<(), ConfigError> {
         let Chip { page_bytes, pages_per_block, blocks, .. } = self.chip;
         let page = page_bytes.is_power_of_two() && page_bytes >= 512 && page_bytes <= 16_384;
         let block = pages_per_block.is_power_of_two() && pages_per_block >= 4 && pages_per_block <= 256;
-        if !page || !block || blocks < 8 || blocks > 65_536 || META_BYTES as u32 >= page_bytes {
+        if !page || !block || blocks < 8 || blocks > 65_536 {
             return Err(ConfigError::Chip);
-        }
-        if self.logical_pages == 0 || self.logical_pages > self.chip.pages() || self.logical_pages >= KEYS {
-            return Err(ConfigError::LogicalPages);
         }
         if self.window < 4 || self.window > 4096 {
             return Err(ConfigError::Window);
@@ -188,10 +189,19 @@ impl Config {
         if matches!(mapping, Mapping::Paged) && (slots < 16 || !slots.is_power_of_two() || slots > 1 << 24) {
             return Err(ConfigError::DirtySlots);
         }
-        if !self.fits(mapping, validity) {
+        Ok(())
+    }
+
+    pub(crate) const fn check(&self, mapping: Mapping, validity: Validity) -> Result<(), ConfigError> {
+        if let Err(error) = self.check_parts(mapping) {
+            return Err(error);
+        }
+        let Self { logical_pages, chip, .. } = self;
+        let is_none = *logical_pages == 0 || *logical_pages > chip.pages() || *logical_pages >= KEYS;
+        if is_none || !self.fits(mapping, validity) {
             return Err(ConfigError::LogicalPages);
         }
-        if Sizes::of(self, validity).parts > pages_per_block {
+        if Sizes::of(self, validity).parts > chip.pages_per_block {
             return Err(ConfigError::Chip);
         }
         Ok(())

@@ -106,7 +106,7 @@ pub(crate) struct State {
     pub(crate) recording: bool,
     /// Counts are not there yet.
     pub(crate) mounting: bool,
-    /// The session has a checkpoint.
+    /// A checkpoint was written since the drive was mounted.
     pub(crate) has_checkpoint: bool,
     /// There is no room for another write.
     pub(crate) full: bool,

@@ -22,6 +22,12 @@ impl Host {
         Self { flash: RamChip::new(chip), config, possible, writes: 0, random: Random(seed) }
     }
 
+    fn fork(&self) -> Self {
+        let Self { flash, config, possible, writes, random } = self;
+        let (flash, possible) = (flash.clone(), possible.clone());
+        Self { flash, config: *config, possible, writes: *writes, random: Random(random.0) }
+    }
+
     fn memory<P: Parts>(&self) -> Vec<u8> {
         vec![0; self.config.memory_bytes::<P>().unwrap()]
     }
@@ -123,4 +129,35 @@ fn whole_lives_of_cuts_lose_nothing() {
             lives::<RamTable>(chip, seed, 60);
         }
     }
+}
+
+/// A session's numbers come to an end: another one begins, and the power fails at any operation around that.
+fn long_session<P: Parts>() {
+    let mut host = Host::new::<P>(SMALL, 5);
+    let memory = host.memory::<P>();
+    let mut drive = Drive::<P, _>::format(&mut host.flash, &host.config, memory).unwrap();
+    // Short of 0xe000 programs by some that fit into a few hundred operations.
+    while host.flash.counts()[2] < 0xe000 - 40 {
+        host.session(&mut drive, 1);
+    }
+    for left in 1..160 {
+        for cut in CUTS {
+            let mut now = host.fork();
+            let mut drive = drive.clone();
+            now.flash.arm(left, cut);
+            now.session(&mut drive, 1_000);
+            assert!(now.flash.is_off);
+            now.flash.power_on();
+            let memory = now.memory::<P>();
+            let mut drive = Drive::<P, _>::mount(&mut now.flash, &now.config, memory).unwrap();
+            now.compare(&mut drive, &format!("{cut:?} in {left}"));
+        }
+    }
+}
+
+#[test]
+fn a_session_that_grows_too_long_is_followed_by_another() {
+    long_session::<Gecko>();
+    long_session::<Smallest>();
+    long_session::<RamTable>();
 }

@@ -61,6 +61,23 @@ fn what_is_written_reads_back() {
     }
 }
 
+#[test]
+fn a_configuration_that_cannot_be_is_refused() {
+    let chip = SMALL;
+    for wrong in [
+        Config::new(Chip { page_bytes: 0, ..chip }, 1, 64),
+        Config::new(Chip { pages_per_block: 0, ..chip }, 1, 64),
+        Config::new(Chip { blocks: u32::MAX, ..chip }, 1, 64),
+        Config { window: u32::MAX, ..Config::new(chip, 1, 64) },
+        Config { bad_blocks: u32::MAX, ..Config::new(chip, 1, 64) },
+        Config::new(chip, 1, 63),
+    ] {
+        assert_eq!(wrong.most_logical_pages::<Gecko>(), 0, "{wrong:?}");
+        assert!(wrong.memory_bytes::<Gecko>().is_err(), "{wrong:?}");
+    }
+    assert!(Config::new(chip, chip.pages(), 64).memory_bytes::<Gecko>().is_err());
+}
+
 /// What a drive as large as three quarters of a chip costs, under uniform writes.
 fn costs<P: Parts>(name: &str, dirty_slots: u32) {
     let chip = Chip::W25N01GV;
