@@ -161,3 +161,44 @@ fn a_session_that_grows_too_long_is_followed_by_another() {
     long_session::<Smallest>();
     long_session::<RamTable>();
 }
+
+/// A host that only reads, of a drive that writes blocks anew which are read often: idle work alone goes on for long.
+fn only_read<P: Parts>(meta: MetaPlace) {
+    let mut host = Host::new::<P>(Chip { meta, ..SMALL }, 9);
+    host.config = Config { logical_pages: 120, window: 4, disturb_reads: 64, ..host.config };
+    host.possible.truncate(120);
+    let memory = host.memory::<P>();
+    let mut drive = Drive::<P, _>::format(&mut host.flash, &host.config, memory).unwrap();
+    host.session(&mut drive, 600);
+    let erases = host.flash.erases;
+    for round in 0..400 {
+        let left = 1 + host.random.below(60);
+        let cut = CUTS[host.random.below(4) as usize];
+        if round % 8 == 7 {
+            host.flash.arm(left.into(), cut);
+        }
+        while !host.flash.is_off && (round % 8 == 7 || host.random.below(200) > 0) {
+            let page = host.random.below(24);
+            let mut out = vec![0; host.config.chip.data_bytes() as usize];
+            let _ = drive.read(&mut host.flash, page, &mut out);
+            let _ = drive.maintain(&mut host.flash, 8);
+        }
+        if host.flash.is_off {
+            host.flash.power_on();
+            let memory = host.memory::<P>();
+            drive = Drive::mount(&mut host.flash, &host.config, memory).unwrap();
+            host.compare(&mut drive, &format!("round {round}, {cut:?} in {left}"));
+            host.session(&mut drive, 60);
+        }
+    }
+    assert!(host.flash.erases > erases + 200, "{} erases", host.flash.erases - erases);
+}
+
+#[test]
+fn idle_work_alone_is_cut() {
+    for meta in [MetaPlace::Spare, MetaPlace::InPage] {
+        only_read::<Gecko>(meta);
+        only_read::<Smallest>(meta);
+        only_read::<RamTable>(meta);
+    }
+}
