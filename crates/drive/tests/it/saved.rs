@@ -48,6 +48,17 @@ fn each_preset_goes_on_from_a_file_as_if_nothing_had_happened() {
     }
 }
 
+/// Of a hash table with other removals behind it, too.
+#[test]
+fn log_blocks_have_the_same_ram_after_a_file() {
+    for ftl in ["bast", "fast", "ftl-mm:bast", "ftl-mm:fast"] {
+        let mut config = config(ftl);
+        config.shape.capacity_bytes = Some(64 << 20);
+        config.shape.channels = 2;
+        assert_goes_on(&config, &file(&format!("log-{}", ftl.replace(':', "-"))));
+    }
+}
+
 /// A counter's value at the moment at which the drive is saved.
 fn counter_when_saved(config: &RunConfig, name: &str) -> u64 {
     let mut until_then = config.clone();

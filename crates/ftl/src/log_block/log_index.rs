@@ -85,6 +85,8 @@ pub(super) struct HashIndex {
     /// Logical page, and where it stands.
     places: HashTable<(u32, Page)>,
     logical_blocks_most: usize,
+    /// Slots of the table at the most: it doubles once removals have used up its room and over half of it is in use.
+    slots_most: usize,
 }
 
 /// Logical pages of a row of so many stand beside each other in the table, since they are written, merged and forgotten
@@ -104,7 +106,10 @@ impl HashIndex {
     /// With room for the pages of all log blocks, and of one more. They may be of as many logical blocks.
     pub(super) fn of(geometry: &Geometry, sizes: &HybridSizes) -> Self {
         let pages = (sizes.log_blocks as usize + 1) * geometry.pages_per_block() as usize;
-        Self { places: HashTable::with_capacity(pages), logical_blocks_most: pages }
+        let places = HashTable::with_capacity(pages);
+        let doubles = pages > places.capacity() / 2;
+        let slots_most = places.num_buckets() << u32::from(doubles);
+        Self { places, logical_blocks_most: pages, slots_most }
     }
 
     /// The same where each log block is of one logical block.
@@ -115,15 +120,15 @@ impl HashIndex {
 
 impl Preserve for HashIndex {
     fn put_state(&self, to: &mut dyn StateOut) -> Result<(), StateError> {
-        // The other follows from the configuration.
-        let Self { places, logical_blocks_most: _ } = self;
+        // The others follow from the configuration.
+        let Self { places, logical_blocks_most: _, slots_most: _ } = self;
         places.put_state(to)?;
         places.iter().copied().collect::<Vec<_>>().put_state(to)
     }
 
     fn take_state(&mut self, from: &mut dyn StateIn) -> Result<(), StateError> {
-        // The other follows from the configuration.
-        let Self { places, logical_blocks_most: _ } = self;
+        // The others follow from the configuration.
+        let Self { places, logical_blocks_most: _, slots_most: _ } = self;
         places.take_state(from)?;
         for place in Vec::<(u32, Page)>::load(from)? {
             places.insert_unique(hash(place.0), place, |(key, _)| hash(*key));
@@ -168,7 +173,8 @@ impl LogIndex for HashIndex {
         let bits = |n: u64| u64::from(n.max(2).next_power_of_two().trailing_zeros());
         let pages_of = |blocks: u32| u64::from(blocks) * u64::from(geometry.pages_per_block());
         ledger.structure("log.page_map", (pages_of(log_blocks) * bits(pages_of(logical_blocks))).div_ceil(8));
-        // A slot of the table and its byte of control.
-        ledger.index("index.log_hash", (self.places.capacity() * 8 / 7 * (size_of::<(u32, Page)>() + 1)) as u64);
+        // A slot of the table and its byte of control. A recovery may have found more log blocks.
+        let slots = self.slots_most.max(self.places.num_buckets());
+        ledger.index("index.log_hash", (slots * (size_of::<(u32, Page)>() + 1)) as u64);
     }
 }
