@@ -95,9 +95,12 @@ pub fn run_saving(config: &RunConfig, saving: &Saving<'_>, reporter: Reporter<'_
     let geometry = config.shape.geometry(settle_capacity(&mut settled, |_| Ok(()))?)?;
     let [config] = &settled;
     let logical_pages = config.shape.logical_pages(&geometry);
-    // Errors of a trace are reported before the drive is filled.
+    // Errors of a trace or of what is to be written are reported before the drive is filled.
     let mut trace = match &config.input {
-        Input::Workload(_) => None,
+        Input::Workload(workload) => {
+            workload_targets(config, workload, logical_pages)?;
+            None
+        }
         Input::Trace { trace, fold, loops } => Some(open_trace(config, trace, *fold, *loops, logical_pages)?),
     };
     let mut drive = formatted(config, &geometry).map_err(|error| match &trace {

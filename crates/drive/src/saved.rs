@@ -134,28 +134,52 @@ impl<R: Read> StateIn for In<R> {
     }
 }
 
+/// A file under another name until it is whole; if it never is, it goes.
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // It has its name, or what failed is reported already.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Why there can be no file of this name, if it is not for the disk.
+fn why_no_file(path: &Path) -> Option<&'static str> {
+    if path.is_dir() {
+        return Some("it is a directory");
+    }
+    if path.file_name().is_none() {
+        return Some("it is no name of a file");
+    }
+    (path.exists() && !path.is_file()).then_some("it is there, and no file")
+}
+
 /// A file that is being written; it has its name once it is whole.
 pub(crate) struct Saver {
     out: Out<BufWriter<Encoder<'static, File>>>,
     path: PathBuf,
-    unfinished: PathBuf,
+    unfinished: Unfinished,
 }
 
 impl Saver {
     /// Begins the file: what cannot be written is known before the drive is filled.
     pub(crate) fn begin(path: &Path, build: &str, config: &RunConfig, geometry: &Geometry) -> Result<Self, RunError> {
+        if let Some(why) = why_no_file(path) {
+            return Err(RunError::Input(format!("{}: {why}", path.display())));
+        }
         let mut name = path.as_os_str().to_owned();
         name.push(".part");
-        let unfinished = PathBuf::from(name);
+        let unfinished = Unfinished(PathBuf::from(name));
         let begun = || -> std::io::Result<Encoder<'static, File>> {
-            let mut file = File::create(&unfinished)?;
+            let mut file = File::create(&unfinished.0)?;
             file.write_all(MAGIC)?;
             file.write_all(&VERSION.to_le_bytes())?;
             let mut encoder = Encoder::new(file, LEVEL)?;
             encoder.include_checksum(true)?;
             Ok(encoder)
         };
-        let encoder = begun().map_err(|error| RunError::Input(format!("{}: {error}", unfinished.display())))?;
+        let encoder = begun().map_err(|error| RunError::Input(format!("{}: {error}", unfinished.0.display())))?;
         let out = Out { to: BufWriter::with_capacity(1 << 20, encoder), error: None };
         let mut saver = Self { out, path: path.into(), unfinished };
         saver.put(|to| {
@@ -190,7 +214,7 @@ impl Saver {
         let done = || -> std::io::Result<()> {
             let file = out.to.into_inner().map_err(std::io::IntoInnerError::into_error)?.finish()?;
             file.sync_all()?;
-            std::fs::rename(&unfinished, &path)
+            std::fs::rename(&unfinished.0, &path)
         };
         done().map_err(|error| RunError::Failed(format!("{}: {error}", path.display())))
     }
