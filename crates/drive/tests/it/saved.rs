@@ -114,19 +114,19 @@ fn what_is_no_saved_drive_of_this_kind_is_refused_and_says_why() {
         std::fs::write(&other, &whole[..cut]).unwrap();
         refused(&config, BUILD, &other);
     }
-    let mut noticed = 0;
+    let state = |file: &[u8]| zstd::decode_all(&file[12..]);
+    let of_whole = state(&whole).unwrap();
     for at in (0..whole.len()).step_by(whole.len() / 60) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x10;
         std::fs::write(&other, &damaged).unwrap();
-        match run_saving(&config, &saving(Some(&other), None), &|_| true) {
-            Err(RunError::Input(_)) => noticed += 1,
-            // A bit of a compressed file may say nothing. Then it is the same drive.
-            Ok(result) => assert_eq!(text(result), uninterrupted, "byte {at}"),
-            Err(error) => panic!("{error}"),
+        // A compressor may choose between bits that mean the same. Such a flip is no damage.
+        if at >= 12 && state(&damaged).is_ok_and(|bytes| bytes == of_whole) {
+            assert_eq!(text(run_saving(&config, &saving(Some(&other), None), &|_| true).unwrap()), uninterrupted);
+        } else {
+            refused(&config, BUILD, &other);
         }
     }
-    assert!(noticed >= 55, "{noticed}");
     std::fs::write(&other, [whole.as_slice(), b"more"].concat()).unwrap();
     assert!(refused(&config, BUILD, &other).contains("goes on"));
     for path in [path, other] {
