@@ -1,16 +1,17 @@
 //! `phelsuma crash`: the power is cut at every program and erase, with every fault, and what survives is checked.
 
 use crate::errors::{Failure, Outcome};
-use crate::lab_args::{BLOCKS, BLOCKS_MAX, LabArgs, fits};
+use crate::lab_args::{BLOCKS, BLOCKS_MAX, LabArgs, fits, why_not};
 use crate::progress::Bars;
 use crate::table::number;
+use crate::tried::Tried;
 use crate::{output, remarks, replay, table};
-use phelsuma_drive::does_not_fit;
 use phelsuma_drive::lab::{
-    CrashReport, CrashReports, Fault, LabConfig, LabError, Path, Points, Spread, Sweep, Workload,
+    CrashReport, CrashReports, Fault, LabConfig, LabError, Path, Points, Spread, Subject, Sweep, Workload,
 };
 use phelsuma_ftl::FtlError;
-use phelsuma_options::{check_cache_is_used, check_logical_pages, count, ratio, size};
+use phelsuma_options::{check_logical_pages, count, ratio, size};
+use phelsuma_plugin::Plugin;
 use std::fmt::Write;
 use std::time::Instant;
 
@@ -94,8 +95,8 @@ pub(crate) fn main(args: &Args) -> Outcome {
         let seeds = (0..u64::from(args.seeds)).map(|n| config.seed.wrapping_add(n));
         let each = workloads.iter().flat_map(|workload| seeds.clone().map(|seed| (*workload, seed)));
         for (workload, seed) in each {
-            let mut config = LabConfig { workload, seed, ..config.clone() };
-            config.ftl.seed = seed;
+            let ftl = config.ftl.clone().with_seed(seed);
+            let mut config = LabConfig { ftl, workload, seed, ..config.clone() };
             let several = (configs.len() > 1, workloads.len() > 1);
             let begun = Instant::now();
             reports.push(experiment(&mut config, args, &bars, several)?);
@@ -125,10 +126,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
 }
 
 /// One FTL under one workload; whether there are several of each.
-fn experiment(config: &mut LabConfig, args: &Args, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
+fn experiment(config: &mut LabConfig<Tried>, args: &Args, bars: &Bars, several: (bool, bool)) -> Outcome<CrashReport> {
     let bar = match several.1 {
-        true => bars.add(&format!("{}, {}", config.ftl.name, config.workload.name())),
-        false => bars.add(&config.ftl.name),
+        true => bars.add(&format!("{}, {}", config.ftl.name(), config.workload.name())),
+        false => bars.add(config.ftl.name()),
     };
     let counter = bar.clone();
     let factory_bad = (config.geometry.blocks() * args.factory_bad).div_ceil(100);
@@ -169,7 +170,7 @@ impl Args {
         }
     }
 
-    fn heading(&self, configs: &[LabConfig], workloads: &[Workload], not_set: &[String]) -> String {
+    fn heading(&self, configs: &[LabConfig<Tried>], workloads: &[Workload], not_set: &[String]) -> String {
         let page = size::show(self.lab.page.into());
         let blocks = || configs.iter().map(|config| u64::from(config.geometry.blocks()));
         let (least, most) = (blocks().min().unwrap_or(BLOCKS), blocks().max().unwrap_or(BLOCKS));
@@ -200,7 +201,7 @@ impl Args {
                 count(self.again.into())
             );
         }
-        if configs.iter().any(|config| config.ftl.composition.knowledge().is_some()) {
+        if configs.iter().any(|config| config.ftl.is_oracle()) {
             text += &(table::wrapped(remarks::ABOUT_ORACLES, table::PROSE_WIDTH_MAX) + "\n");
         }
         for config in configs.iter().filter(|_| !self.faults.is_empty()) {
@@ -209,10 +210,10 @@ impl Args {
                 config.faults.iter().filter(|fault| !met.contains(fault)).map(|f| f.name()).collect();
             missing.dedup();
             if !missing.is_empty() {
-                text += &format!("{}: faults that cannot occur: {}\n", config.ftl.name, missing.join(", "));
+                text += &format!("{}: faults that cannot occur: {}\n", config.ftl.name(), missing.join(", "));
             }
         }
-        let ftls = configs.iter().map(|config| &config.ftl);
+        let ftls = configs.iter().filter_map(|config| config.ftl.own());
         let changed = ftls.filter_map(|ftl| remarks::changed_of(&ftl.name, &ftl.composition));
         for remark in changed.chain(not_set.iter().cloned()) {
             text += &(table::wrapped(&remark, table::PROSE_WIDTH_MAX) + "\n");
@@ -221,10 +222,10 @@ impl Args {
     }
 
     /// Where the cuts were.
-    fn about_cuts(&self, configs: &[LabConfig], found: &[Found]) -> String {
+    fn about_cuts(&self, configs: &[LabConfig<Tried>], found: &[Found]) -> String {
         let mut text = String::new();
         for (config, Found { reports: CrashReports { sum: r, workloads, .. }, .. }) in configs.iter().zip(found) {
-            let battery = config.ftl.composition.has_battery();
+            let battery = config.ftl.has_battery();
             let mut line = format!(
                 "{}: cut {} {} of {} {}, {} of these before the workload, while the drive is filled and overwritten",
                 r.ftl,
@@ -267,12 +268,12 @@ impl Args {
     }
 
     /// The experiments, and what is set for some of their FTLs alone.
-    fn configs(&self) -> Outcome<(Vec<LabConfig>, Vec<String>)> {
+    fn configs(&self) -> Outcome<(Vec<LabConfig<Tried>>, Vec<String>)> {
         if let Some(blocks) = self.blocks {
             return self.configs_with(blocks);
         }
-        let has_room = |config: &&LabConfig| fits(&config.geometry, &config.ftl);
-        let mut tried: Vec<Vec<LabConfig>> = Vec::new();
+        let has_room = |config: &&LabConfig<Tried>| fits(&config.geometry, &config.ftl);
+        let mut tried: Vec<Vec<LabConfig<Tried>>> = Vec::new();
         let mut blocks = BLOCKS;
         loop {
             let (mut made, not_set) = self.configs_with(blocks)?;
@@ -293,7 +294,7 @@ impl Args {
         }
     }
 
-    fn configs_with(&self, blocks: u64) -> Outcome<(Vec<LabConfig>, Vec<String>)> {
+    fn configs_with(&self, blocks: u64) -> Outcome<(Vec<LabConfig<Tried>>, Vec<String>)> {
         let geometry = self.lab.geometry(blocks, self.pages_per_block)?;
         check_logical_pages(&geometry, self.ratio)?;
         let logical_pages = (geometry.pages() as f64 * self.ratio) as u32;
@@ -308,25 +309,28 @@ impl Args {
             (None, None) => Points::Every,
         };
         let depth = self.depth.unwrap_or(if self.nested { 2 } else { 1 });
-        let lab = |name: &str| {
-            let (ftl, lacking) = self.lab.ftl(name, &geometry, logical_pages)?;
-            let config = LabConfig {
-                geometry,
-                timing: self.lab.timing.times,
-                ftl,
-                workload: Workload::default(),
-                writes: self.writes,
-                points: points.clone(),
-                faults: self.faults()?,
-                depth,
-                seed: self.lab.seed,
-                threads: self.lab.threads(),
-            };
-            Ok((config, lacking))
+        let faults = self.faults()?;
+        let lab = |ftl: Tried| LabConfig {
+            geometry,
+            timing: self.lab.timing.times,
+            ftl,
+            workload: Workload::default(),
+            writes: self.writes,
+            points: points.clone(),
+            faults: faults.clone(),
+            depth,
+            seed: self.lab.seed,
+            threads: self.lab.threads(),
         };
-        let (configs, not_set) = self.lab.each(lab)?;
-        check_cache_is_used(self.lab.cache, configs.iter().map(|config: &LabConfig| &config.ftl.composition))?;
-        Ok((configs, not_set))
+        let own = |name: &str| {
+            let (ftl, lacking) = self.lab.ftl(name, &geometry, logical_pages)?;
+            Ok((lab(Tried::Own(ftl)), lacking))
+        };
+        let plugin = |plugin: &Plugin| {
+            let subject = plugin.on(&geometry, logical_pages);
+            Ok(lab(Tried::Plugin(subject.map_err(|error| Failure::Input(error.to_string()))?)))
+        };
+        self.lab.each(own, plugin, |config| &config.ftl)
     }
 
     fn faults(&self) -> Outcome<Vec<Fault>> {
@@ -346,12 +350,12 @@ impl Args {
     }
 }
 
-fn about(config: &LabConfig, factory_bad: bool, error: LabError, (ftls, workloads): (bool, bool)) -> Failure {
+fn about(config: &LabConfig<Tried>, factory_bad: bool, error: LabError, (ftls, workloads): (bool, bool)) -> Failure {
     let names_it = matches!(error, LabError::NotPromised(..) | LabError::NoFault(..));
     let failure = match error {
         LabError::NoSuchBranch(path) if !factory_bad => Failure::Input(replay::no_such_branch(config, &path)),
         LabError::Workload(error @ FtlError::DoesNotFit { .. }) => {
-            let text = does_not_fit(&config.geometry, &config.ftl, &error);
+            let text = why_not(&config.geometry, &config.ftl, &error);
             let more =
                 if text.contains("--blocks") || text.contains("blocks) would") { "" } else { ", or more --blocks" };
             Failure::Input(text + more)
@@ -359,8 +363,8 @@ fn about(config: &LabConfig, factory_bad: bool, error: LabError, (ftls, workload
         error => error.into(),
     };
     let name = match workloads {
-        true => format!("{}, {}", config.ftl.name, config.workload.name()),
-        false => config.ftl.name.clone(),
+        true => format!("{}, {}", config.ftl.name(), config.workload.name()),
+        false => config.ftl.name().into(),
     };
     match failure {
         Failure::Input(text) if (ftls || workloads) && !names_it => Failure::Input(format!("{name}: {text}")),

@@ -1,14 +1,17 @@
 //! Options that the commands of the laboratory share: FTLs on drives small enough to go through everything.
 
 use phelsuma_options::{
-    Setting, TimingArg, distinct, each, memory, remarks as remarks_on_settings, set_cache, set_parts, setting, size,
-    timing,
+    Setting, TimingArg, check_cache_is_used, distinct, each, memory, remarks as remarks_on_settings, set_cache,
+    set_parts, setting, size, timing,
 };
 
-use crate::errors::Outcome;
-use phelsuma_drive::comes_up;
+use crate::errors::{Failure, Outcome};
+use crate::tried::Tried;
+use phelsuma_drive::{comes_up, does_not_fit};
 use phelsuma_ftl::{Config, ConfigError, ENTRY_BYTES, FtlError, Preset};
 use phelsuma_nand::Geometry;
+use phelsuma_plugin::Plugin;
+use std::path::PathBuf;
 
 /// The cache of mapping entries where none is asked for: the drive is small, and entries are to be evicted.
 const CACHE_BYTES: u64 = 512;
@@ -19,8 +22,12 @@ const CACHE_BYTES_MIN: u64 = 16 * ENTRY_BYTES;
 #[derive(clap::Args)]
 pub(crate) struct LabArgs {
     /// The FTLs, separated by commas (see `phelsuma list`)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required_unless_present = "plugin")]
     ftl: Vec<String>,
+    /// An FTL from a shared library, which runs in this process; may be repeated. crates/plugin/include/phelsuma_plugin.h
+    /// is its interface
+    #[arg(long, value_name = "FILE")]
+    plugin: Vec<PathBuf>,
     /// Seed of the workload, and of faults with a random outcome
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -37,10 +44,10 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
     pub(crate) timing: TimingArg,
     /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 512 B]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    pub(crate) cache: Option<u64>,
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "ftl")]
+    cache: Option<u64>,
     /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
-    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting, requires = "ftl")]
     set: Vec<Setting>,
     /// How many threads work at a time [default: as many as there are cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -82,14 +89,31 @@ impl LabArgs {
         Ok((Config::new(preset.name, composition, logical_pages, self.seed), lacking))
     }
 
-    /// An experiment for each FTL, and remarks on what is set for some of them alone.
+    /// An experiment for each FTL and each plugin, and remarks on what is set for some of the FTLs alone.
     pub(crate) fn each<T>(
         &self,
         of: impl Fn(&str) -> Outcome<(T, Vec<ConfigError>)>,
+        of_plugin: impl Fn(&Plugin) -> Outcome<T>,
+        tried: impl Fn(&T) -> &Tried,
     ) -> Outcome<(Vec<T>, Vec<String>)> {
         let names = distinct(&self.ftl)?;
-        let (made, lacking): (Vec<T>, Vec<_>) = each(&names, of)?.into_iter().unzip();
-        let not_set = remarks_on_settings(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?;
+        let (mut made, lacking): (Vec<T>, Vec<_>) = each(&names, of)?.into_iter().unzip();
+        let not_set = match lacking.is_empty() {
+            true => Vec::new(),
+            false => remarks_on_settings(names.iter().map(String::as_str).zip(lacking.iter().map(Vec::as_slice)))?,
+        };
+        let own = made.iter().filter_map(|made| tried(made).own());
+        check_cache_is_used(self.cache, own.map(|config| &config.composition))?;
+        let mut names = names;
+        for path in &self.plugin {
+            let plugin = Plugin::load(path).map_err(|error| Failure::Input(error.to_string()))?;
+            if names.iter().any(|name| name == plugin.name()) {
+                let (name, path) = (plugin.name(), path.display());
+                return Err(Failure::Input(format!("{path}: an FTL of the name '{name}' is there already")));
+            }
+            names.push(plugin.name().into());
+            made.push(of_plugin(&plugin)?);
+        }
         Ok((made, not_set))
     }
 }
@@ -100,9 +124,14 @@ pub(crate) const BLOCKS: u64 = 64;
 pub(crate) const BLOCKS_MAX: u64 = 1024;
 
 /// Whether the drive has room for what the FTL needs for itself; other reasons not to come up are told by the
-/// experiment.
-pub(crate) fn fits(geometry: &Geometry, ftl: &Config) -> bool {
-    room(geometry, ftl).is_ok()
+/// experiment. A plugin said so when it was made.
+pub(crate) fn fits(geometry: &Geometry, ftl: &Tried) -> bool {
+    ftl.own().is_none_or(|ftl| room(geometry, ftl).is_ok())
+}
+
+/// Why an FTL does not fit, with what would.
+pub(crate) fn why_not(geometry: &Geometry, ftl: &Tried, error: &FtlError) -> String {
+    ftl.own().map_or_else(|| error.to_string(), |ftl| does_not_fit(geometry, ftl, error))
 }
 
 /// Where a drive has no room for what the FTL needs for itself, the largest ratio that fits.

@@ -26,6 +26,7 @@ mod serve;
 mod soak;
 mod table;
 mod trace;
+mod tried;
 mod verdict;
 
 pub use phelsuma_ftl::Registry;

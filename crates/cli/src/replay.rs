@@ -1,13 +1,14 @@
 //! Why an id replays nothing: the first of its cuts that does not happen, and what there is instead.
 
-use phelsuma_drive::lab::{Cut, Fault, LabConfig, Path, Points, Sweep};
+use crate::tried::Tried;
+use phelsuma_drive::lab::{Cut, Fault, LabConfig, Path, Points, Subject, Sweep};
 use phelsuma_nand::sim::ProgramFault;
 
 /// More operations than any recovery has.
 const OPERATIONS_MAX: u32 = 1 << 20;
 
 /// What is wrong with `path`, which is no branch of the experiment.
-pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
+pub(crate) fn no_such_branch(config: &LabConfig<Tried>, path: &Path) -> String {
     let missing = (1..=path.0.len()).find_map(|cuts| path.0.get(..cuts).filter(|begin| !happens(config, begin)));
     let Some((cut, before)) = missing.and_then(|begin| begin.split_last()) else {
         return format!("no branch {path} in this experiment");
@@ -24,7 +25,7 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
         _ => format!("the recovery from {}", Path(before.to_vec())),
     };
     let Cut { operation, fault, .. } = *cut;
-    if config.ftl.composition.has_battery() {
+    if config.ftl.has_battery() {
         return announced_only(config, path, operation, fault);
     }
     // This fault is one of programs and of erases.
@@ -54,8 +55,8 @@ pub(crate) fn no_such_branch(config: &LabConfig, path: &Path) -> String {
 }
 
 /// Why, where a battery lets requests finish: there are no other cuts than after requests.
-fn announced_only(config: &LabConfig, path: &Path, operation: u32, fault: &str) -> String {
-    let (name, announced) = (&config.ftl.name, Fault::Announced.name());
+fn announced_only(config: &LabConfig<Tried>, path: &Path, operation: u32, fault: &str) -> String {
+    let (name, announced) = (config.ftl.name(), Fault::Announced.name());
     if fault != announced {
         return format!("no branch {path}: {name} has a battery; use {operation}.{announced}");
     }
@@ -67,7 +68,7 @@ fn announced_only(config: &LabConfig, path: &Path, operation: u32, fault: &str) 
 }
 
 /// What there is to cut in the workload: programs and erases, or requests where there is a battery.
-fn operations_of(config: &LabConfig) -> u32 {
+fn operations_of(config: &LabConfig<Tried>) -> u32 {
     Sweep::new(&LabConfig { points: Points::Some(0), ..config.clone() }).run().map_or(0, |report| report.operations)
 }
 
@@ -76,7 +77,7 @@ fn of_programs(fault: &str) -> bool {
 }
 
 /// Whether all of these cuts happen.
-fn happens(config: &LabConfig, cuts: &[Cut]) -> bool {
+fn happens(config: &LabConfig<Tried>, cuts: &[Cut]) -> bool {
     let points = Points::Replay(Path(cuts.to_vec()));
     Sweep::new(&LabConfig { points, ..config.clone() }).run().is_ok()
 }

@@ -2,15 +2,16 @@
 //! likes.
 
 use crate::errors::{Failure, Outcome};
-use crate::lab_args::{BLOCKS, BLOCKS_MAX, LabArgs, room};
+use crate::lab_args::{BLOCKS, BLOCKS_MAX, LabArgs, fits, room, why_not};
 use crate::progress::Bars;
 use crate::table::number;
+use crate::tried::Tried;
 use crate::{output, remarks, table};
 use phelsuma_claims::SOURCES;
-use phelsuma_drive::does_not_fit;
-use phelsuma_drive::lab::{LabError, SoakConfig, SoakFound, SoakState};
+use phelsuma_drive::lab::{LabError, SoakConfig, SoakFound, SoakState, Subject};
 use phelsuma_ftl::FtlError;
-use phelsuma_options::{check_cache_is_used, count, ratio, size};
+use phelsuma_options::{count, ratio, size};
+use phelsuma_plugin::{Plugin, Unsuited};
 use std::fmt::Write;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -76,7 +77,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
         let fresh = SoakState::new(config);
         let known = kept.iter().position(|state| state.of == fresh.of);
         let mut state = known.map_or(fresh, |at| kept.remove(at));
-        let bar = bars.add(&config.ftl.name);
+        let bar = bars.add(config.ftl.name());
         let mut not_written = Ok(());
         let others: Vec<SoakState> = states.iter().chain(&kept).cloned().collect();
         if state.cycles < args.cycles && !state.builds.iter().any(|build| build == SOURCES) {
@@ -131,11 +132,11 @@ fn stop_when_told() -> Outcome<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-fn refused(config: &SoakConfig, error: LabError) -> Failure {
+fn refused(config: &SoakConfig<Tried>, error: LabError) -> Failure {
     match error {
         LabError::Workload(error @ FtlError::DoesNotFit { .. }) => {
-            let text = does_not_fit(&config.geometry, &config.ftl, &error);
-            Failure::Input(format!("{}: {text}", config.ftl.name))
+            let text = why_not(&config.geometry, &config.ftl, &error);
+            Failure::Input(format!("{}: {text}", config.ftl.name()))
         }
         error => error.into(),
     }
@@ -188,10 +189,10 @@ fn write<'s>(path: &Path, states: impl Iterator<Item = &'s SoakState>) -> Outcom
     std::fs::write(&beside, text + "\n").and_then(|()| std::fs::rename(&beside, path)).map_err(|error| about(&error))
 }
 
-fn relive(args: &Args, configs: &[SoakConfig], life: u64) -> Outcome {
+fn relive(args: &Args, configs: &[SoakConfig<Tried>], life: u64) -> Outcome {
     let mut found = Vec::new();
     for config in configs {
-        found.push((config.ftl.name.clone(), config.relive(life).map_err(|error| refused(config, error))?));
+        found.push((config.ftl.name().to_string(), config.relive(life).map_err(|error| refused(config, error))?));
     }
     if args.lab.json {
         let found: Vec<&SoakFound> = found.iter().filter_map(|(_, found)| found.as_ref()).collect();
@@ -216,12 +217,12 @@ fn relive(args: &Args, configs: &[SoakConfig], life: u64) -> Outcome {
 
 impl Args {
     /// The experiments, and what is set for some of their FTLs alone.
-    fn configs(&self) -> Outcome<(Vec<SoakConfig>, Vec<String>)> {
+    fn configs(&self) -> Outcome<(Vec<SoakConfig<Tried>>, Vec<String>)> {
         let mut blocks = self.blocks.unwrap_or(BLOCKS);
         loop {
             let made = self.configs_with(blocks);
             let is_too_small = match &made {
-                Ok((configs, _)) => configs.iter().any(|config| room(&config.geometry, &config.ftl).is_err()),
+                Ok((configs, _)) => configs.iter().any(|config| !fits(&config.geometry, &config.ftl)),
                 Err(_) => true,
             };
             if self.blocks.is_some() || !is_too_small || blocks >= BLOCKS_MAX {
@@ -231,11 +232,13 @@ impl Args {
         }
     }
 
-    fn configs_with(&self, blocks: u64) -> Outcome<(Vec<SoakConfig>, Vec<String>)> {
+    fn configs_with(&self, blocks: u64) -> Outcome<(Vec<SoakConfig<Tried>>, Vec<String>)> {
         let geometry = self.lab.geometry(blocks, self.pages_per_block)?;
         let timing = self.lab.timing.times;
-        let made = self.lab.each(|name| {
-            let logical_pages = |ratio: f64| (geometry.pages() as f64 * ratio) as u32;
+        let (seed, threads) = (self.lab.seed, self.lab.threads());
+        let soak = |ftl| SoakConfig { geometry, timing, ftl, seed, decay: self.decay, bad: self.bad, threads };
+        let logical_pages = |ratio: f64| (geometry.pages() as f64 * ratio) as u32;
+        let own = |name: &str| {
             let ratio = match self.ratio {
                 Some(ratio) => ratio,
                 None => {
@@ -245,14 +248,18 @@ impl Args {
             };
             phelsuma_options::check_logical_pages(&geometry, ratio)?;
             let (ftl, lacking) = self.lab.ftl(name, &geometry, logical_pages(ratio))?;
-            let (seed, threads) = (self.lab.seed, self.lab.threads());
-            Ok((SoakConfig { geometry, timing, ftl, seed, decay: self.decay, bad: self.bad, threads }, lacking))
-        })?;
-        check_cache_is_used(self.lab.cache, made.0.iter().map(|config| &config.ftl.composition))?;
-        Ok(made)
+            Ok((soak(Tried::Own(ftl)), lacking))
+        };
+        let plugin = |plugin: &Plugin| {
+            let unsuited = |error: Unsuited| Failure::Input(error.to_string());
+            let most = plugin.most_logical_pages(&geometry).map_err(unsuited)?;
+            let pages = self.ratio.map_or((f64::from(most) * SHARE) as u32, logical_pages);
+            Ok(soak(Tried::Plugin(plugin.on(&geometry, pages.max(1)).map_err(unsuited)?)))
+        };
+        self.lab.each(own, plugin, |config| &config.ftl)
     }
 
-    fn heading(&self, configs: &[SoakConfig], not_set: &[String]) -> String {
+    fn heading(&self, configs: &[SoakConfig<Tried>], not_set: &[String]) -> String {
         let page = size::show(self.lab.page.into());
         let every = |what: &str, n: u32| match n {
             0 => format!("no {what}"),
@@ -266,7 +273,8 @@ impl Args {
             every("decay", self.decay),
             every("bad blocks", self.bad)
         );
-        let changed = configs.iter().filter_map(|c| remarks::changed_of(&c.ftl.name, &c.ftl.composition));
+        let changed =
+            configs.iter().filter_map(|c| c.ftl.own()).filter_map(|c| remarks::changed_of(&c.name, &c.composition));
         for remark in changed.chain(not_set.iter().cloned()) {
             text += &(table::wrapped(&remark, table::PROSE_WIDTH_MAX) + "\n");
         }
@@ -288,7 +296,7 @@ fn about(name: &str, found: &SoakFound) -> String {
     text
 }
 
-fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
+fn as_text(configs: &[SoakConfig<Tried>], states: &[SoakState]) -> String {
     let headings = [
         "FTL",
         "logical pages",
@@ -306,8 +314,8 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
     let mut table = table::numbers(&headings);
     for (config, s) in configs.iter().zip(states) {
         table.add_row([
-            remarks::named(&config.ftl.name, config.ftl.composition.knowledge().is_some()),
-            count(config.ftl.logical_pages.into()),
+            remarks::named(config.ftl.name(), config.ftl.is_oracle()),
+            count(config.ftl.logical_pages().into()),
             count(s.lives),
             count(s.cycles),
             count(s.cuts),
@@ -330,7 +338,7 @@ fn as_text(configs: &[SoakConfig], states: &[SoakState]) -> String {
         text += &format!("{}: --life {first} is the first with a failure that breaks no promise\n", state.ftl);
     }
     for (config, state) in configs.iter().zip(states) {
-        state.found.iter().for_each(|found| text += &in_short(&config.ftl.name, found));
+        state.found.iter().for_each(|found| text += &in_short(config.ftl.name(), found));
     }
     if states.iter().any(|state| state.oracle) {
         text += &(table::wrapped(remarks::ABOUT_ORACLES, table::PROSE_WIDTH_MAX) + "\n");

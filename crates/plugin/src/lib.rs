@@ -20,4 +20,4 @@ mod session;
 mod subject;
 
 pub use library::LoadError;
-pub use subject::{PluginError, PluginSubject};
+pub use subject::{Plugin, PluginSubject, Unsuited};

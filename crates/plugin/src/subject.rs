@@ -8,6 +8,80 @@ use phelsuma_ftl::{FtlError, RecoveryReport};
 use phelsuma_nand::{Geometry, Time};
 use std::path::Path;
 
+/// A library that is loaded.
+#[derive(Clone, Debug)]
+pub struct Plugin(Functions);
+
+impl Plugin {
+    /// Loads a library. It runs in this process, so it can do whatever this process can.
+    ///
+    /// # Errors
+    /// The file is no plugin.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        Functions::load(path).map(Self)
+    }
+
+    /// Its name in reports.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The most host pages that it has on a chip of this shape.
+    ///
+    /// # Errors
+    /// It does not suit the chip.
+    pub fn most_logical_pages(&self, geometry: &Geometry) -> Result<u32, Unsuited> {
+        if geometry.dies() != 1 {
+            return Err(self.unsuited(format!("plugins have one die, and there are {}", geometry.dies())));
+        }
+        let chip = chip_of(geometry);
+        // SAFETY: the library is loaded, and its functions are of the types that the header says.
+        let (page_bytes, most) =
+            unsafe { ((self.0.host_page_bytes)(&raw const chip), (self.0.most_logical_pages)(&raw const chip)) };
+        if page_bytes == 0 || most == 0 {
+            return Err(self.unsuited("it does not fit this chip".into()));
+        }
+        if page_bytes > chip.page_bytes || !page_bytes.is_multiple_of(8) {
+            return Err(self.unsuited(format!("a host page of {page_bytes} bytes is no multiple of 8 within a page")));
+        }
+        Ok(most)
+    }
+
+    /// A drive of so many host pages on a chip of this shape.
+    ///
+    /// # Errors
+    /// It does not suit the chip, or so many do not fit.
+    pub fn on(&self, geometry: &Geometry, logical_pages: u32) -> Result<PluginSubject, Unsuited> {
+        let most = self.most_logical_pages(geometry)?;
+        if logical_pages > most {
+            let ratio = (f64::from(most) / geometry.pages() as f64 * 1e4).floor() / 1e4;
+            return Err(self.unsuited(format!(
+                "{logical_pages} logical pages do not fit; the largest ratio that fits is {ratio:.4}"
+            )));
+        }
+        let chip = chip_of(geometry);
+        // SAFETY: as above.
+        let page_bytes = unsafe { (self.0.host_page_bytes)(&raw const chip) };
+        Ok(PluginSubject { functions: self.0.clone(), chip, logical_pages, page_bytes })
+    }
+
+    fn unsuited(&self, why: String) -> Unsuited {
+        Unsuited { name: self.0.name.clone(), why }
+    }
+}
+
+fn chip_of(geometry: &Geometry) -> Chip {
+    Chip { page_bytes: geometry.page_bytes(), pages_per_block: geometry.pages_per_block(), blocks: geometry.blocks() }
+}
+
+/// Why a plugin is not tried on a chip.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{name}: {why}")]
+pub struct Unsuited {
+    name: String,
+    why: String,
+}
+
 /// A drive of a plugin, to be tried.
 #[derive(Clone, Debug)]
 pub struct PluginSubject {
@@ -19,42 +93,6 @@ pub struct PluginSubject {
 }
 
 impl PluginSubject {
-    /// Loads a library, which runs in this process, and has it on a chip of this shape with so many host pages.
-    ///
-    /// # Errors
-    /// The file is no plugin ([`LoadError`]), or does not suit the chip: what is wrong, and the most host pages that
-    /// fit.
-    pub fn load(path: &Path, geometry: &Geometry, logical_pages: u32) -> Result<Self, PluginError> {
-        let functions = Functions::load(path)?;
-        let name = functions.name.clone();
-        let unsuited = |why: String| PluginError::Unsuited { name: name.clone(), why };
-        if geometry.dies() != 1 {
-            return Err(unsuited(format!("plugins have one die, and there are {}", geometry.dies())));
-        }
-        let chip = Chip {
-            page_bytes: geometry.page_bytes(),
-            pages_per_block: geometry.pages_per_block(),
-            blocks: geometry.blocks(),
-        };
-        // SAFETY: the library is loaded, and its functions are of the types that the header says.
-        let (page_bytes, most) =
-            unsafe { ((functions.host_page_bytes)(&raw const chip), (functions.most_logical_pages)(&raw const chip)) };
-        if page_bytes == 0 || most == 0 {
-            return Err(unsuited("it does not fit this chip".into()));
-        }
-        if page_bytes > chip.page_bytes || !page_bytes.is_multiple_of(8) {
-            return Err(unsuited(format!("a host page of {page_bytes} bytes is no multiple of 8 within a page")));
-        }
-        if logical_pages > most {
-            let pages = geometry.pages();
-            let ratio = (f64::from(most) / pages as f64 * 1e4).floor() / 1e4;
-            return Err(unsuited(format!(
-                "{logical_pages} logical pages do not fit; the largest ratio that fits is {ratio:.4}"
-            )));
-        }
-        Ok(Self { functions, chip, logical_pages, page_bytes })
-    }
-
     fn make(&self, nand: &mut CutNand, make: Make, at: Time) -> Result<(Session, RecoveryReport), FtlError> {
         Session::make(&self.functions, nand, (self.chip, self.logical_pages, self.page_bytes), make, at)
     }
@@ -62,22 +100,6 @@ impl PluginSubject {
     fn has(&self, flag: u32) -> bool {
         self.functions.flags & flag != 0
     }
-}
-
-/// Why a plugin is not tried.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum PluginError {
-    /// The file is no plugin.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// It does not suit the chip.
-    #[error("{name}: {why}")]
-    Unsuited {
-        /// Its name.
-        name: String,
-        /// What is wrong.
-        why: String,
-    },
 }
 
 impl Subject for PluginSubject {

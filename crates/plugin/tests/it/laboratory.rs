@@ -3,7 +3,7 @@
 use crate::built::page_table;
 use phelsuma_drive::lab::{CrashReport, Fault, LabConfig, Points, SoakConfig, SoakState, Sweep, Workload};
 use phelsuma_nand::{Geometry, Timing};
-use phelsuma_plugin::PluginSubject;
+use phelsuma_plugin::Plugin;
 use std::path::Path;
 
 fn is_thorough() -> bool {
@@ -15,7 +15,7 @@ fn sweep(library: &Path, workload: Workload, points: Points, depth: u32) -> Cras
     let config = LabConfig {
         geometry,
         timing: Timing::preset("gecko").unwrap(),
-        ftl: PluginSubject::load(library, &geometry, 400).unwrap(),
+        ftl: Plugin::load(library).unwrap().on(&geometry, 400).unwrap(),
         workload,
         writes: 60,
         points,
@@ -55,7 +55,7 @@ fn lives_of_the_example() {
     let config = SoakConfig {
         geometry,
         timing: Timing::preset("gecko").unwrap(),
-        ftl: PluginSubject::load(&page_table("lives", &[]), &geometry, 400).unwrap(),
+        ftl: Plugin::load(&page_table("lives", &[])).unwrap().on(&geometry, 400).unwrap(),
         seed: 1,
         decay: 0,
         bad: 300,

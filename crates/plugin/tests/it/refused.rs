@@ -3,7 +3,7 @@
 use crate::built::{page_table, text};
 use phelsuma_drive::lab::{Fault, LabConfig, LabError, Points, Sweep, Workload};
 use phelsuma_nand::{Geometry, Timing};
-use phelsuma_plugin::PluginSubject;
+use phelsuma_plugin::Plugin;
 use std::path::Path;
 
 fn geometry() -> Geometry {
@@ -11,7 +11,10 @@ fn geometry() -> Geometry {
 }
 
 fn why_not(library: &Path, logical_pages: u32) -> String {
-    PluginSubject::load(library, &geometry(), logical_pages).map(|_| ()).unwrap_err().to_string()
+    match Plugin::load(library) {
+        Ok(plugin) => plugin.on(&geometry(), logical_pages).map(drop).unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    }
 }
 
 /// A table whose functions do as little as they may, but for what a test sets.
@@ -70,7 +73,7 @@ fn what_does_not_suit_the_chip_says_what_would() {
         "page-table: 700 logical pages do not fit; the largest ratio that fits is 0.7265"
     );
     let dies = Geometry::new(512, 16, 48, 1, 4).unwrap();
-    let why = PluginSubject::load(&library, &dies, 100).map(|_| ()).unwrap_err().to_string();
+    let why = Plugin::load(&library).unwrap().on(&dies, 100).map(drop).unwrap_err().to_string();
     assert_eq!(why, "page-table: plugins have one die, and there are 4");
     let odd = plugin(
         "odd",
@@ -85,7 +88,7 @@ fn found(library: &Path) -> String {
     let config = LabConfig {
         geometry: geometry(),
         timing: Timing::preset("gecko").unwrap(),
-        ftl: PluginSubject::load(library, &geometry(), 40).unwrap(),
+        ftl: Plugin::load(library).unwrap().on(&geometry(), 40).unwrap(),
         workload: Workload::Mixed,
         writes: 10,
         points: Points::Some(3),
