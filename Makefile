@@ -160,6 +160,42 @@ firmware-sizes: firmware-rust
 test-mcu: mcu-header-check firmware-c firmware-boots-quick firmware-size
 thorough-mcu: test-mcu firmware-boots
 
+# FTLs from shared libraries for the laboratory, as examples/plugins has them: one to begin with, the C library for
+# microcontrollers with each of its parts, and littlefs, whose sources are in a package of the registry. Whoever has dhara
+# names the folder that has its folder: make plugins DHARA=FOLDER.
+PLUGINS    := $(or $(CARGO_TARGET_DIR),target)/plugins
+PLUGIN_CC  := gcc -std=c11 -O2 -fPIC -shared -Icrates/plugin/include -Icrates/mcu-c/include
+PLUGIN_WARNS := -Wall -Wextra -Werror
+DHARA      ?=
+LITTLEFS_NAMED := examples/plugins/littlefs-source/Cargo.toml
+LITTLEFS = $(shell $(CARGO) metadata --format-version 1 --locked --manifest-path $(LITTLEFS_NAMED) | python3 -c "import json, sys; \
+	print(next(p['manifest_path'] for p in json.load(sys.stdin)['packages'] if p['name'] == 'littlefs2-sys'))" | \
+	sed 's|Cargo.toml$$|littlefs|')
+.PHONY: plugins plugins-tried test-plugins
+plugins:
+	@mkdir -p $(PLUGINS)
+	$(PLUGIN_CC) $(PLUGIN_WARNS) examples/plugins/page_table.c -o $(PLUGINS)/page-table.so
+	$(PLUGIN_CC) $(PLUGIN_WARNS) -DTRUSTS_LAST_PAGE examples/plugins/page_table.c -o $(PLUGINS)/trusts-last-page.so
+	@for parts in gecko smallest ram-table; do $(MAKE) --no-print-directory mcu-library MCU_PARTS=$$parts && \
+		$(PLUGIN_CC) $(PLUGIN_WARNS) -DPARTS="\"$$parts\"" examples/plugins/phelsuma.c $(MCU_BUILT)/libphelsuma_mcu_c.a \
+			-o $(PLUGINS)/phelsuma-c-$$parts.so || exit 1; done
+	@littlefs="$(LITTLEFS)"; $(PLUGIN_CC) -DLFS_NO_MALLOC -DLFS_NO_DEBUG -DLFS_NO_WARN -DLFS_NO_ERROR -I$$littlefs \
+		examples/plugins/littlefs.c $$littlefs/lfs.c $$littlefs/lfs_util.c -o $(PLUGINS)/littlefs.so
+	$(if $(DHARA),$(PLUGIN_CC) -I$(DHARA) examples/plugins/dhara.c $(DHARA)/dhara/*.c -o $(PLUGINS)/dhara.so)
+
+# The C library under power cuts, through its header: what the laboratory has for any FTL. A plugin without a barrier has to
+# be found out.
+PHELSUMA_TESTED = $(or $(CARGO_TARGET_DIR),target)/debug/phelsuma
+PLUGIN_TRIED := --pages-per-block 16 --blocks 48 --ratio 0.5 --writes 60 --defects
+test-plugins: plugins
+	$(PHELSUMA_TESTED) crash $(foreach parts,gecko smallest ram-table,--plugin $(PLUGINS)/phelsuma-c-$(parts).so) \
+		$(PLUGIN_TRIED) --cuts 40
+	@! $(PHELSUMA_TESTED) crash --plugin $(PLUGINS)/trusts-last-page.so $(PLUGIN_TRIED) --cuts 40 >/dev/null
+
+# A table of each plugin and each fault: docs/results/plugins.md has one.
+plugins-tried: plugins
+	@python3 examples/plugins/faults.py "$(PHELSUMA)" $(wildcard $(PLUGINS)/*.so)
+
 # nbdkit, which serves drives, and clients to try it with: installed where this may be done, else what needs them is
 # skipped, with a line.
 # The last line is for file systems and databases on a drive.

@@ -3,6 +3,11 @@
 #include "phelsuma.h"
 #include "phelsuma_plugin.h"
 
+/* Which FTL the library has. */
+#ifndef PARTS
+#define PARTS "gecko"
+#endif
+
 /* In front of the memory that the library is lent. */
 struct state {
   phelsuma *drive;
@@ -123,7 +128,7 @@ static int32_t maintain(void *memory)
 const phelsuma_plugin *phelsuma_plugin_v1(void)
 {
   static const phelsuma_plugin plugin = {
-    .name = "phelsuma-c",
+    .name = "phelsuma-c-" PARTS,
     .host_page_bytes = host_page_bytes,
     .most_logical_pages = most_logical_pages,
     .memory_bytes = memory_bytes,

@@ -17,6 +17,7 @@ mod my_policy;
 mod nbd;
 mod output;
 mod page;
+mod plugin;
 mod public_traces;
 mod readme;
 mod search;
