@@ -16,8 +16,9 @@ FOLDER = Path(__file__).resolve().parent / "drawings"
 
 # Each crate, and what it imports that no other import of its brings along.
 CRATES = {
-    "cli": ["nbdkit", "limits", "options", "claims"],
+    "cli": ["nbdkit", "limits", "options", "plugin", "claims"],
     "py": ["options", "claims"],
+    "plugin": ["drive"],
     "nbdkit": ["page"],
     "page": ["serve"],
     "serve": ["drive"],
@@ -44,8 +45,8 @@ def crates() -> Canvas:
         900,
         590,
         "The crates and what they import",
-        "cli imports nbdkit, limits, options and claims; py imports options and claims; nbdkit imports page, page imports "
-        "serve; serve and options import drive; drive imports ftl and trace; ftl imports nand, nand imports state.",
+        "cli imports nbdkit, limits, options, plugin and claims; py imports options and claims; nbdkit imports page, page imports "
+        "serve; serve, options and plugin import drive; drive imports ftl and trace; ftl imports nand, nand imports state.",
     )
     at = {
         "cli": (40, 24, 820, 50, "the phelsuma command"),
@@ -53,6 +54,7 @@ def crates() -> Canvas:
         "limits": (238, 132, 124, 56, "analytic models"),
         "options": (392, 132, 152, 56, "runs in words"),
         "py": (582, 132, 132, 56, "Python's engine"),
+        "plugin": (262, 232, 152, 56, "an FTL in a .so, tried"),
         "claims": (744, 132, 116, 56, "what papers state"),
         "page": (40, 232, 168, 56, "page of a served drive"),
         "serve": (40, 332, 168, 56, "drives in image files"),
@@ -92,7 +94,9 @@ def crates() -> Canvas:
     c.arrow((124, 188), (124, 231))
     c.arrow((124, 288), (124, 331))
     c.arrow((208, 360), (391, 360))
-    c.arrow((468, 188), (468, 331))
+    c.arrow((488, 188), (488, 331))
+    c.arrow((378, 74), (378, 231))
+    c.arrow((378, 288), (432, 331))
     c.arrow((430, 388), (338, 431))
     c.arrow((506, 388), (598, 431))
     c.arrow((338, 488), (338, 513))

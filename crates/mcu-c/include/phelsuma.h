@@ -331,7 +331,8 @@ enum phelsuma_error phelsuma_sync(struct phelsuma *drive);
 /**
  * Does work that a write would have to do: moves up to so many pages. Call it while the host is idle.
  *
- * Whether there is more to do goes to `more`, which may be NULL.
+ * Whether there is more to do goes to `more`, which may be NULL. Where there is not, the next write programs a page and
+ * erases a block at the most.
  */
 enum phelsuma_error phelsuma_maintain(struct phelsuma *drive, uint32_t pages, bool *more);
 

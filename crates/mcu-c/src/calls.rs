@@ -127,7 +127,8 @@ pub unsafe extern "C" fn phelsuma_sync(drive: *mut Handle) -> Error {
 
 /// Does work that a write would have to do: moves up to so many pages. Call it while the host is idle.
 ///
-/// Whether there is more to do goes to `more`, which may be NULL.
+/// Whether there is more to do goes to `more`, which may be NULL. Where there is not, the next write programs a page and
+/// erases a block at the most.
 ///
 /// # Safety
 /// `drive` is NULL or leads to memory of a handle's size; `more` is NULL or leads to a bool.

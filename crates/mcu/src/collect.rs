@@ -14,6 +14,24 @@ const MOST_MOVES: u32 = 16;
 /// Free blocks, besides those that a write wants, that are made while the host is idle.
 const IDLE: u32 = 2;
 
+/// Reports of a write, at the most: that it has erased a block, and a stale page.
+const REPORTS: u32 = 2;
+
+/// Flash operations of a write at the most: reads, programs, erases.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operations {
+    /// Pages read, or their metadata.
+    pub reads: u32,
+    /// Pages programmed.
+    pub programs: u32,
+    /// Blocks erased.
+    pub erases: u32,
+}
+
+/// What a write takes at the most if [`Drive::maintain`] was called before it until there was no more to do. An operation
+/// that fails takes another one.
+pub const WRITE_WHEN_MAINTAINED: Operations = Operations { reads: 0, programs: 1, erases: 1 };
+
 /// Programs of a session after which another one is begun: seq counts on for 65,536.
 const SESSION: u64 = 0xe000;
 
@@ -34,14 +52,21 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     /// Writes the buffer of reports and a checkpoint where they are due: no mount reads further back.
     fn keep_up<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
         self.relieve(flash)?;
-        let is_long = self.state.seq & 0xffff > SESSION;
-        if is_long {
+        if self.is_session_long() {
             self.begin_session();
-        }
-        if is_long || self.checkpoint_is_due() || (self.state.free < LOW && self.state.held > 0) {
+            self.checkpoint(flash)?;
+        } else if self.wants_checkpoint() {
             self.checkpoint(flash)?;
         }
         Ok(())
+    }
+
+    fn is_session_long(&self) -> bool {
+        self.state.seq & 0xffff > SESSION
+    }
+
+    fn wants_checkpoint(&self) -> bool {
+        self.checkpoint_is_due() || (self.state.free < LOW && self.state.held > 0)
     }
 
     fn try_to_make_room<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
@@ -69,8 +94,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         self.state.seq = (self.state.seq | 0xffff) + 1;
     }
 
-    /// Does work that a write would have to do: moves up to so many pages. Call it while the host is idle; then a write
-    /// finds free blocks. Whether there is more to do.
+    /// Does work that a write would have to do: moves up to so many pages. Call it while the host is idle. Whether there is
+    /// more to do. Where there is not, the next write takes [`WRITE_WHEN_MAINTAINED`](crate::WRITE_WHEN_MAINTAINED).
     ///
     /// # Errors
     /// [`Error::Full`].
@@ -82,9 +107,16 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             if !self.has_work() {
                 break;
             }
+            if !self.has_room_for_reports(REPORTS) {
+                self.flush_reports(flash)?;
+            }
             self.keep_up(flash)?;
             if self.state.free <= LOW && self.state.held > 0 {
                 self.checkpoint(flash)?;
+            } else if !self.has_room_for_entry() {
+                self.synchronize_fullest(flash)?;
+            } else if !self.lacks_blocks() {
+                continue;
             } else if (self.state.victim.block != NOWHERE || self.choose(flash)) && self.state.free + 1 >= LOW {
                 self.collect_page(flash)?;
             } else {
@@ -96,6 +128,12 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Whether there is work for idle time.
     fn has_work(&self) -> bool {
+        let wants_metadata = self.is_session_long() || self.wants_checkpoint() || !self.has_room_for_entry();
+        wants_metadata || !self.has_room_for_reports(REPORTS) || self.lacks_blocks()
+    }
+
+    /// Whether pages are to be moved in idle time.
+    fn lacks_blocks(&self) -> bool {
         let lacks = self.state.free + self.state.held < HIGH + IDLE;
         lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some()
     }

@@ -150,11 +150,12 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Writes the buffer where it is nearly full.
     pub(crate) fn relieve<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
-        if self.has_gecko() && self.state.reports + SLACK >= self.sizes.reports {
-            self.flush_reports(flash)
-        } else {
-            Ok(())
-        }
+        if self.has_room_for_reports(0) { Ok(()) } else { self.flush_reports(flash) }
+    }
+
+    /// Whether the buffer takes so many reports before it has to be written.
+    pub(crate) fn has_room_for_reports(&self, reports: u32) -> bool {
+        !self.has_gecko() || self.state.reports == 0 || self.state.reports + reports + SLACK < self.sizes.reports
     }
 
     /// Writes the buffer as a run, and merges runs.

@@ -28,6 +28,7 @@ mod tables;
 mod translation;
 
 pub use check::Miscounted;
+pub use collect::{Operations, WRITE_WHEN_MAINTAINED};
 pub use config::{Config, ConfigError, Gecko, Mapping, Parts, RamTable, Smallest, Validity};
 pub use drive::{Drive, Tally};
 pub use error::Error;

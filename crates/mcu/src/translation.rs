@@ -83,16 +83,20 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             return Ok(());
         }
         // While a drive mounts the numbers of entries are not there.
-        let fullest = match self.state.mounting {
-            true => self.part_of(key),
-            false => self.fullest(),
-        };
-        self.synchronize(flash, fullest)
+        if self.state.mounting {
+            return self.synchronize(flash, self.part_of(key));
+        }
+        self.synchronize_fullest(flash)
     }
 
-    fn fullest(&self) -> u32 {
+    /// Writes the translation page that has most dirty entries.
+    ///
+    /// # Errors
+    /// [`Error::Full`].
+    pub(crate) fn synchronize_fullest<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
         let dirty = self.layout.dirty_of;
-        (0..dirty.entries).max_by_key(|part| dirty.get(self.memory(), *part) & !TRIMS).unwrap_or(0)
+        let fullest = (0..dirty.entries).max_by_key(|part| dirty.get(self.memory(), *part) & !TRIMS);
+        self.synchronize(flash, fullest.unwrap_or(0))
     }
 
     /// An entry of this logical page is dirty, by a page in the block of this number. Whether the entry is new, and

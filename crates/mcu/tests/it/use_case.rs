@@ -1,7 +1,7 @@
 //! Drives without power cuts: what is written reads back, and what it costs.
 
 use crate::chip::{RamChip, Random, data};
-use phelsuma_mcu::{Chip, Config, Drive, Error, Gecko, MetaPlace, Parts, RamTable, Smallest};
+use phelsuma_mcu::{Chip, Config, Drive, Error, Gecko, MetaPlace, Parts, RamTable, Smallest, WRITE_WHEN_MAINTAINED};
 
 pub(crate) const SMALL: Chip = Chip { page_bytes: 512, pages_per_block: 16, blocks: 64, meta: MetaPlace::Spare };
 
@@ -76,6 +76,61 @@ fn a_configuration_that_cannot_be_is_refused() {
         assert!(wrong.memory_bytes::<Gecko>().is_err(), "{wrong:?}");
     }
     assert!(Config::new(chip, chip.pages(), 64).memory_bytes::<Gecko>().is_err());
+}
+
+/// Flash operations since `before`: all reads, programs, erases.
+fn since(flash: &RamChip, before: [u64; 4]) -> [u64; 3] {
+    let now = flash.counts();
+    let [reads, spare_reads, programs, erases] = [0, 1, 2, 3].map(|n| now[n] - before[n]);
+    [reads + spare_reads, programs, erases]
+}
+
+/// Writes of every kind, each after idle work to its end.
+fn is_bounded<P: Parts>(chip: Chip, dirty_slots: u32, overwrites: u32) {
+    let config = config::<P>(chip, dirty_slots);
+    let mut flash = RamChip::new(chip);
+    let mut drive = Drive::<P, _>::format(&mut flash, &config, vec![0; config.memory_bytes::<P>().unwrap()]).unwrap();
+    let mut random = Random(11);
+    let bytes = chip.data_bytes();
+    let most = [WRITE_WHEN_MAINTAINED.reads, WRITE_WHEN_MAINTAINED.programs, WRITE_WHEN_MAINTAINED.erases];
+    let (mut longest, mut idle) = ([0; 3], 0);
+    for write in 0..config.logical_pages * (overwrites + 1) {
+        let mut calls = 0;
+        while drive.maintain(&mut flash, 1).unwrap() {
+            calls += 1;
+            assert!(calls < 10_000, "idle work does not end");
+        }
+        idle = idle.max(calls);
+        let page = match (write / config.logical_pages) % 4 {
+            0 => write % config.logical_pages,
+            1 | 2 => random.below(config.logical_pages),
+            _ => random.below(8),
+        };
+        let before = flash.counts();
+        drive.write(&mut flash, page, &data(bytes, page, write)).unwrap();
+        let cost = since(&flash, before);
+        assert!((0..3).all(|n| cost[n] <= u64::from(most[n])), "{cost:?} at write {write}");
+        longest = [0, 1, 2].map(|n| longest[n].max(cost[n]));
+        if write % 100 == 7 {
+            drive.trim(&mut flash, random.below(config.logical_pages - 3), 3).unwrap();
+        }
+    }
+    // The bound is met.
+    assert_eq!(longest, most.map(u64::from), "at the most {idle} calls before a write");
+}
+
+#[test]
+fn a_write_after_idle_work_is_bounded() {
+    for meta in [MetaPlace::Spare, MetaPlace::InPage] {
+        for slots in [16, 64] {
+            let chip = Chip { meta, ..SMALL };
+            is_bounded::<Gecko>(chip, slots, 4);
+            is_bounded::<Smallest>(chip, slots, 4);
+            is_bounded::<RamTable>(chip, slots, 4);
+        }
+    }
+    // Longer than a session, and with more blocks than the buffer of reports has room for.
+    is_bounded::<Gecko>(Chip { blocks: 200, ..SMALL }, 64, 60);
 }
 
 /// What a drive as large as three quarters of a chip costs, under uniform writes.
