@@ -108,6 +108,7 @@ HOST_CC   := gcc -std=c11 -O2 -Wall -Wextra -Werror -Icrates/mcu-c/include
 ARM_CC    := arm-none-eabi-gcc -std=c11 -Os -Wall -Wextra -Werror -Icrates/mcu-c/include -ffreestanding -nostartfiles \
 	-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -Wl,--gc-sections -Wl,-z,noexecstack
 C_EXAMPLE := examples/firmware-c
+C_SOURCES := $(C_EXAMPLE)/host.c $(C_EXAMPLE)/trial.c $(C_EXAMPLE)/chip.c
 C_BUILT   := $(or $(CARGO_TARGET_DIR),target)/firmware-c
 firmware-c: mcu-tools
 	@$(MCU_HAS); for parts in gecko smallest ram-table; do \
@@ -115,13 +116,13 @@ firmware-c: mcu-tools
 		$(MAKE) --no-print-directory firmware-c-qemu MCU_PARTS=$$parts MCU_TARGET=$(THUMB) || exit 1; done
 firmware-c-host: mcu-library
 	@mkdir -p $(C_BUILT)
-	$(HOST_CC) $(C_EXAMPLE)/host.c $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/host-$(MCU_PARTS)
+	$(HOST_CC) $(C_SOURCES) $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/host-$(MCU_PARTS)
 	$(C_BUILT)/host-$(MCU_PARTS)
-	@$(HOST_CC) -DACKNOWLEDGES_TOO_EARLY $(C_EXAMPLE)/host.c $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/early && \
+	@$(HOST_CC) -DACKNOWLEDGES_TOO_EARLY $(C_SOURCES) $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/early && \
 		$(C_BUILT)/early | grep "is not what was acknowledged"
 firmware-c-qemu: mcu-library
 	@mkdir -p $(C_BUILT)
-	$(ARM_CC) -T $(C_EXAMPLE)/mps2-an386.ld $(C_EXAMPLE)/startup.c $(C_EXAMPLE)/host.c \
+	$(ARM_CC) -T $(C_EXAMPLE)/mps2-an386.ld $(C_EXAMPLE)/startup.c $(C_SOURCES) \
 		$(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/mps2-$(MCU_PARTS).elf
 	@! arm-none-eabi-nm -C $(C_BUILT)/mps2-$(MCU_PARTS).elf | grep core::panicking
 	timeout 300 $(QEMU) -kernel $(C_BUILT)/mps2-$(MCU_PARTS).elf
