@@ -14,7 +14,7 @@
 #define BOOTS 300u
 #endif
 
-static _Alignas(PHELSUMA_ALIGN) uint8_t memory[16 * 1024];
+static _Alignas(PHELSUMA_ALIGN) uint8_t memory[32 * 1024];
 static struct phelsuma_disk disk;
 static uint8_t data[4][CHIP_PAGE_BYTES], read_back[4][CHIP_PAGE_BYTES];
 
