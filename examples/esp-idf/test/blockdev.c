@@ -211,8 +211,11 @@ static bool boot(bool is_first) {
 }
 /* An erase is for good; a trim is after a sync. */
 static bool discard(uint32_t first, uint32_t pages) {
-    if (chip_random(2)) {
+    switch (chip_random(3)) {
+    case 0:
         return erase_at(first * PAGE, pages * PAGE) == ESP_OK;
+    case 1:
+        return control_at(ESP_BLOCKDEV_CMD_ERASE_CONTENTS, first * PAGE, pages * PAGE) == ESP_OK;
     }
     return control_at(ESP_BLOCKDEV_CMD_MARK_DELETED, first * PAGE, pages * PAGE) == ESP_OK &&
            device->ops->sync(device) == ESP_OK;

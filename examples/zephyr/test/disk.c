@@ -135,6 +135,8 @@ static void misuse_is_an_error_and_nothing_of_it_is_done(void) {
     SAME(disk_access_erase(NAME, UINT32_MAX, UINT32_MAX, DISK_ACCESS_ERASE_PHYSICAL), -EINVAL);
     fill(1);
     CHECK(reads_as_data(sectors - 2, 2));
+    memset(data, 0, sizeof data);
+    CHECK(reads_as_data(1, 4));
 
     /* Nowhere to read to or to write from, or a place in the drive's own memory. */
     SAME(disk_access_read(NAME, NULL, 0, 1), -EINVAL);
@@ -149,6 +151,7 @@ static void misuse_is_an_error_and_nothing_of_it_is_done(void) {
     SAME(disk_access_init(NAME), -ENXIO);
     disk.config.logical_pages++;
     SAME(disk_access_init(NAME), 0);
+    fill(1);
     CHECK(reads_as_data(sectors - 2, 2));
 }
 
