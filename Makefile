@@ -129,15 +129,16 @@ firmware-c-qemu: mcu-library
 
 # Adapters to Zephyr and ESP-IDF: for a Cortex-M4, and their tests here with sanitizers. Each test has to fail with an
 # adapter that is built with something wrong in place of a function that it calls.
-ADAPTER_CC     = gcc -std=c11 -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all -pthread \
+ADAPTER_CC       = gcc -std=c11 -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all -pthread \
 	-DCHIP_PAGE_BYTES=2048u -Icrates/mcu-c/include -I$(C_EXAMPLE) $(ADAPTER_INCLUDES)
 ADAPTER_INCLUDES = -Iexamples/$(ADAPTER) -Iexamples/$(ADAPTER)/stub
-ADAPTER_BUILT  = $(or $(CARGO_TARGET_DIR),target)/adapters/$(ADAPTER)
-ADAPTER_SOURCE = $(wildcard examples/$(ADAPTER)/*.c)
+ADAPTER_BUILT    = $(or $(CARGO_TARGET_DIR),target)/adapters/$(ADAPTER)
+ADAPTER_SOURCE   = $(wildcard examples/$(ADAPTER)/*.c)
 # What is built once: the test, the chip, and the library.
-ADAPTER_REST   = $(wildcard examples/$(ADAPTER)/test/*.c) $(addprefix $(C_EXAMPLE)/,check.c chip.c mutants.c trial.c)
-ADAPTER_WRONG  = $(ADAPTER_CC) -D$(1) -c $(ADAPTER_SOURCE) -o $(ADAPTER_BUILT)/wrong.o && \
-	$(ADAPTER_CC) $(ADAPTER_BUILT)/wrong.o $(ADAPTER_BUILT)/rest.o $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(ADAPTER_BUILT)/wrong && \
+ADAPTER_REST     = $(wildcard examples/$(ADAPTER)/test/*.c) $(addprefix $(C_EXAMPLE)/,check.c chip.c mutants.c trial.c)
+ADAPTER_LINKED   = $(ADAPTER_BUILT)/rest.o $(MCU_BUILT)/libphelsuma_mcu_c.a
+ADAPTER_WRONG    = $(ADAPTER_CC) -D$(1) -c $(ADAPTER_SOURCE) -o $(ADAPTER_BUILT)/wrong.o && \
+	$(ADAPTER_CC) $(ADAPTER_BUILT)/wrong.o $(ADAPTER_LINKED) -o $(ADAPTER_BUILT)/wrong && \
 	{ $(ADAPTER_BUILT)/wrong >$(ADAPTER_BUILT)/wrong.txt; [ $$? = 1 ]; } && grep -m 1 $(2) $(ADAPTER_BUILT)/wrong.txt
 .PHONY: mcu-adapters mcu-adapter
 mcu-adapters: mcu-tools
@@ -147,7 +148,7 @@ mcu-adapter: mcu-library
 	@mkdir -p $(ADAPTER_BUILT)
 	$(ARM_CC) $(ADAPTER_INCLUDES) -c $(ADAPTER_SOURCE) -o $(ADAPTER_BUILT)/cortex-m4.o
 	$(ADAPTER_CC) -r $(ADAPTER_REST) -o $(ADAPTER_BUILT)/rest.o
-	$(ADAPTER_CC) $(ADAPTER_SOURCE) $(ADAPTER_BUILT)/rest.o $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(ADAPTER_BUILT)/test
+	$(ADAPTER_CC) $(ADAPTER_SOURCE) $(ADAPTER_LINKED) -o $(ADAPTER_BUILT)/test
 	$(ADAPTER_BUILT)/test
 	@$(call ADAPTER_WRONG,phelsuma_write=late_write,"is not what was acknowledged")
 	@$(call ADAPTER_WRONG,phelsuma_sync=no_sync,"is not what was acknowledged")

@@ -23,9 +23,9 @@ static esp_err_t esp_error(phelsuma_error error) {
 }
 
 /*
- * The mutex makes a second task wait, which would get PHELSUMA_ERROR_BUSY without it. Chips like ESP32-C3 have no atomic
- * exchange: there nothing else keeps tasks apart. The task that has it may take it again. So a driver that calls its
- * device gets an error, and does not wait for itself.
+ * The mutex makes a second task wait, which would get PHELSUMA_ERROR_BUSY without it. Chips like ESP32-C3 have no
+ * atomic exchange: there nothing else keeps tasks apart. The task that has it may take it again. So a driver that calls
+ * its device gets an error, and does not wait for itself.
  */
 static esp_err_t lock(esp_blockdev_handle_t handle, phelsuma_blockdev_t **out) {
     if (handle == NULL || handle->ctx == NULL) {

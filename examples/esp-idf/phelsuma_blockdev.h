@@ -1,5 +1,5 @@
 /*
- * A block device of ESP-IDF on a flash translation layer. What is read, written or erased at once is a page of the chip.
+ * A block device of ESP-IDF on a flash translation layer. Reads, writes and erases are of whole pages of the chip.
  *
  * A write needs no erase before, and erased pages read as zeros.
  */
@@ -29,7 +29,7 @@ typedef struct {
     phelsuma *drive;
 } phelsuma_blockdev_t;
 
-/* Mounts a drive. The handle leads into `blockdev`, so nothing is allocated. ESP_ERR_INVALID_STATE: there is one in it. */
+/* Mounts a drive. Nothing is allocated: the handle leads into `blockdev`. It must not hold a mounted drive. */
 esp_err_t phelsuma_get_blockdev(phelsuma_blockdev_t *blockdev, const phelsuma_blockdev_config_t *config,
                                 esp_blockdev_handle_t *handle);
 

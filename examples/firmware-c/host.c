@@ -34,7 +34,9 @@ static bool boot(bool is_first) {
                             : phelsuma_mount(&config, &chip_driver, memory, sizeof memory, &drive));
 }
 
-static bool read_one(uint32_t page, uint8_t *data) { return is_done(phelsuma_read(drive, page, data, CHIP_PAGE_BYTES)); }
+static bool read_one(uint32_t page, uint8_t *data) {
+    return is_done(phelsuma_read(drive, page, data, CHIP_PAGE_BYTES));
+}
 
 static bool write_one(uint32_t page, uint32_t pages, const uint8_t *data) {
     (void)pages;

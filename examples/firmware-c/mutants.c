@@ -1,4 +1,4 @@
-/* Functions that an adapter is built with in place of others, to see its test fail. The adapter itself stays as it is. */
+/* Functions that an adapter is built with in place of others, to see its test fail. The adapter stays as it is. */
 #include "chip.h"
 
 #include <string.h>

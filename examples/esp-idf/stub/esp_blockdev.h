@@ -1,7 +1,7 @@
 /*
  * What the adapter uses of this header, as ESP-IDF's main branch had it in 2026, after release 6.0.
  *
- * Its first versions numbered the commands otherwise. The adapter takes the numbers from the header that it is built with.
+ * Its first versions numbered the commands otherwise. The adapter takes the numbers from the header it is built with.
  */
 #ifndef ESP_BLOCKDEV_H
 #define ESP_BLOCKDEV_H

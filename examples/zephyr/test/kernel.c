@@ -105,7 +105,8 @@ int disk_access_write(const char *pdrv, const uint8_t *data_buf, uint32_t start_
 int disk_access_erase(const char *pdrv, uint32_t start_sector, uint32_t num_sector,
                       enum disk_access_erase_type erase_type) {
     struct disk_info *disk = disk_of(pdrv);
-    return disk && erase_type == DISK_ACCESS_ERASE_PHYSICAL ? disk->ops->erase(disk, start_sector, num_sector) : -EINVAL;
+    bool is_known = disk && erase_type == DISK_ACCESS_ERASE_PHYSICAL;
+    return is_known ? disk->ops->erase(disk, start_sector, num_sector) : -EINVAL;
 }
 
 /* Nothing waits. The adapter is built with them to see its test fail. */
