@@ -108,6 +108,7 @@ HOST_CC   := gcc -std=c11 -O2 -Wall -Wextra -Werror -Icrates/mcu-c/include
 ARM_CC    := arm-none-eabi-gcc -std=c11 -Os -Wall -Wextra -Werror -Icrates/mcu-c/include -ffreestanding -nostartfiles \
 	-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -Wl,--gc-sections -Wl,-z,noexecstack
 C_EXAMPLE := examples/firmware-c
+C_SOURCES := $(C_EXAMPLE)/host.c $(C_EXAMPLE)/trial.c $(C_EXAMPLE)/chip.c
 C_BUILT   := $(or $(CARGO_TARGET_DIR),target)/firmware-c
 firmware-c: mcu-tools
 	@$(MCU_HAS); for parts in gecko smallest ram-table; do \
@@ -115,16 +116,44 @@ firmware-c: mcu-tools
 		$(MAKE) --no-print-directory firmware-c-qemu MCU_PARTS=$$parts MCU_TARGET=$(THUMB) || exit 1; done
 firmware-c-host: mcu-library
 	@mkdir -p $(C_BUILT)
-	$(HOST_CC) $(C_EXAMPLE)/host.c $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/host-$(MCU_PARTS)
+	$(HOST_CC) $(C_SOURCES) $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/host-$(MCU_PARTS)
 	$(C_BUILT)/host-$(MCU_PARTS)
-	@$(HOST_CC) -DACKNOWLEDGES_TOO_EARLY $(C_EXAMPLE)/host.c $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/early && \
+	@$(HOST_CC) -DACKNOWLEDGES_TOO_EARLY $(C_SOURCES) $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/early && \
 		$(C_BUILT)/early | grep "is not what was acknowledged"
 firmware-c-qemu: mcu-library
 	@mkdir -p $(C_BUILT)
-	$(ARM_CC) -T $(C_EXAMPLE)/mps2-an386.ld $(C_EXAMPLE)/startup.c $(C_EXAMPLE)/host.c \
+	$(ARM_CC) -T $(C_EXAMPLE)/mps2-an386.ld $(C_EXAMPLE)/startup.c $(C_SOURCES) \
 		$(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/mps2-$(MCU_PARTS).elf
 	@! arm-none-eabi-nm -C $(C_BUILT)/mps2-$(MCU_PARTS).elf | grep core::panicking
 	timeout 300 $(QEMU) -kernel $(C_BUILT)/mps2-$(MCU_PARTS).elf
+
+# Adapters to Zephyr and ESP-IDF: for a Cortex-M4, and their tests here with sanitizers. Each test has to fail with an
+# adapter that is built with something wrong in place of a function that it calls.
+ADAPTER_CC       = gcc -std=c11 -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all -pthread \
+	-DCHIP_PAGE_BYTES=2048u -Icrates/mcu-c/include -I$(C_EXAMPLE) $(ADAPTER_INCLUDES)
+ADAPTER_INCLUDES = -Iexamples/$(ADAPTER) -Iexamples/$(ADAPTER)/stub
+ADAPTER_BUILT    = $(or $(CARGO_TARGET_DIR),target)/adapters/$(ADAPTER)
+ADAPTER_SOURCE   = $(wildcard examples/$(ADAPTER)/*.c)
+# What is built once: the test, the chip, and the library.
+ADAPTER_REST     = $(wildcard examples/$(ADAPTER)/test/*.c) $(addprefix $(C_EXAMPLE)/,check.c chip.c mutants.c trial.c)
+ADAPTER_LINKED   = $(ADAPTER_BUILT)/rest.o $(MCU_BUILT)/libphelsuma_mcu_c.a
+ADAPTER_WRONG    = $(ADAPTER_CC) -D$(1) -c $(ADAPTER_SOURCE) -o $(ADAPTER_BUILT)/wrong.o && \
+	$(ADAPTER_CC) $(ADAPTER_BUILT)/wrong.o $(ADAPTER_LINKED) -o $(ADAPTER_BUILT)/wrong && \
+	{ $(ADAPTER_BUILT)/wrong >$(ADAPTER_BUILT)/wrong.txt; [ $$? = 1 ]; } && grep -m 1 $(2) $(ADAPTER_BUILT)/wrong.txt
+.PHONY: mcu-adapters mcu-adapter
+mcu-adapters: mcu-tools
+	@$(MCU_HAS); $(MAKE) --no-print-directory mcu-adapter ADAPTER=zephyr LOCKS="k_mutex_lock k_mutex_unlock" && \
+		$(MAKE) --no-print-directory mcu-adapter ADAPTER=esp-idf LOCKS="xSemaphoreTakeRecursive xSemaphoreGiveRecursive"
+mcu-adapter: mcu-library
+	@mkdir -p $(ADAPTER_BUILT)
+	$(ARM_CC) $(ADAPTER_INCLUDES) -c $(ADAPTER_SOURCE) -o $(ADAPTER_BUILT)/cortex-m4.o
+	$(ADAPTER_CC) -r $(ADAPTER_REST) -o $(ADAPTER_BUILT)/rest.o
+	$(ADAPTER_CC) $(ADAPTER_SOURCE) $(ADAPTER_LINKED) -o $(ADAPTER_BUILT)/test
+	$(ADAPTER_BUILT)/test
+	@$(call ADAPTER_WRONG,phelsuma_write=late_write,"is not what was acknowledged")
+	@$(call ADAPTER_WRONG,phelsuma_sync=no_sync,"is not what was acknowledged")
+	@$(call ADAPTER_WRONG,phelsuma_trim=no_trim,"not so: reads_as_data")
+	@$(call ADAPTER_WRONG,$(word 1,$(LOCKS))=no_lock -D$(word 2,$(LOCKS))=no_unlock,"check_threads")
 
 # The Rust example: a firmware whose flash pulls the plug and resets the machine, so many boots of each FTL, in QEMU. One
 # that acknowledges too early has to be found out.
@@ -157,7 +186,7 @@ firmware-sizes: firmware-rust
 
 # All of that; thorough-mcu has the long one.
 .PHONY: test-mcu thorough-mcu
-test-mcu: mcu-header-check firmware-c firmware-boots-quick firmware-size
+test-mcu: mcu-header-check firmware-c mcu-adapters firmware-boots-quick firmware-size
 thorough-mcu: test-mcu firmware-boots
 
 # FTLs from shared libraries for the laboratory, as examples/plugins has them: one to begin with, the C library for

@@ -1,5 +1,5 @@
 /*
- * What host.c stands on without an operating system: vectors, memory, and output by semihosting.
+ * What the example stands on without an operating system: vectors, memory, and output by semihosting.
  *
  * For QEMU's mps2-an386, a Cortex-M4. On a board of one's own the vectors are more, and output is another.
  */
