@@ -64,13 +64,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         let session = drive.scan(flash);
         drive.load_checkpoint(flash)?;
         drive.restore_state(flash, session)?;
-        let written = drive.replay(flash).and_then(|()| {
-            drive.count_live_pages(flash);
-            drive.report_torn(flash)?;
-            drive.checkpoint(flash)?;
-            drive.make_room(flash)
-        });
-        if written.is_err() {
+        drive.replay(flash)?;
+        if drive.state.full || drive.begin_writing(flash).is_err() {
             // It can be read as it is.
             drive.state.full = true;
             if drive.state.mounting {
@@ -78,6 +73,14 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             }
         }
         Ok(drive)
+    }
+
+    /// All that a mount writes behind its replay.
+    fn begin_writing<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
+        self.count_live_pages(flash);
+        self.report_torn(flash)?;
+        self.checkpoint(flash)?;
+        self.make_room(flash)
     }
 
     /// Looks at each block's first page; the highest session that is on the chip.

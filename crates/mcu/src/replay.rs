@@ -73,6 +73,15 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         Ok(())
     }
 
+    /// A replay goes on where nothing can be written: all that was acknowledged is to be read.
+    fn or_read_only<T>(&mut self, done: Result<T, Error>) -> Option<T> {
+        if done.is_err() {
+            self.state.full = true;
+            self.state.in_doubt = true;
+        }
+        done.ok()
+    }
+
     /// The next page of a stream that counts.
     fn advance<F: Flash>(&self, flash: &mut F, cursor: &mut Cursor) {
         cursor.found = None;
@@ -118,7 +127,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         let recorded = word(header::RECORDED) | word(header::RECORDED + 1) << 32;
         let is_unrecorded = meta.seq >= recorded;
         if meta.seq == opened.first && is_unrecorded && self.has_gecko() {
-            self.relieve(flash)?;
+            let relieved = self.relieve(flash);
+            self.or_read_only(relieved);
             self.record_erase(opened.block);
         }
         let is_entry = match meta.kind {
@@ -137,24 +147,31 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 // It is torn. Should it ever read well, a version of the translation page is newer.
                 let part = match meta.kind {
                     Kind::User => {
-                        self.report_stale(flash, page)?;
+                        let reported = self.report_stale(flash, page);
+                        self.or_read_only(reported);
                         self.part_of(meta.key)
                     }
                     _ => meta.key,
                 };
-                return self.synchronize(flash, part);
+                let synchronized = self.synchronize(flash, part);
+                self.or_read_only(synchronized);
+                return Ok(());
             }
-            let copy = self.append(flash, META, meta.kind, meta.key, Source::Memory(buffer))?;
-            if meta.kind == Kind::User {
-                self.report_stale(flash, page)?;
+            let copy = self.append(flash, META, meta.kind, meta.key, Source::Memory(buffer));
+            if let Some(copy) = self.or_read_only(copy) {
+                if meta.kind == Kind::User {
+                    let reported = self.report_stale(flash, page);
+                    self.or_read_only(reported);
+                }
+                page = copy;
             }
-            page = copy;
         }
         match meta.kind {
             Kind::User => {
                 let former = self.entry(meta.key).map(|entry| entry.place).filter(|place| is_page(*place));
                 if let (Some(former), true) = (former, is_unrecorded) {
-                    self.report_stale(flash, former)?;
+                    let reported = self.report_stale(flash, former);
+                    self.or_read_only(reported);
                 }
                 self.set_entry(meta.key, Entry { place: page, before: Before::Unsure });
                 Ok(())
@@ -167,7 +184,11 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         if meta.kind != Kind::User || self.has_room_for_entry() {
             return Ok(());
         }
-        self.make_room_for_entry(flash, meta.key)?;
+        let made = self.make_room_for_entry(flash, meta.key);
+        if self.or_read_only(made).is_none() {
+            // Nothing is written any more, so the slots that make searches short can be used as well.
+            return if self.state.dirty + 1 < self.layout.keys.entries { Ok(()) } else { Err(Error::Full) };
+        }
         // The version that was just written has what came until now, and nothing of what comes.
         self.set_synchronized(self.part_of(meta.key), meta.seq - 1);
         Ok(())
@@ -185,7 +206,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 return Ok(());
             }
             if self.has_gecko() {
-                self.report_replaced(flash, part, seq)?;
+                let reported = self.report_replaced(flash, part, seq);
+                self.or_read_only(reported);
             }
             for key in self.keys_of(part) {
                 self.remove_entry(key);

@@ -33,6 +33,8 @@ pub(crate) struct RamChip {
     pub(crate) left: u64,
     pub(crate) cut: Cut,
     pub(crate) is_off: bool,
+    /// Every program and erase fails.
+    pub(crate) is_worn_out: bool,
     /// Pages that read well until the power fails once more, and whether it may be the next time.
     unstable: Vec<(u32, bool)>,
     /// Operations so far.
@@ -51,6 +53,7 @@ impl RamChip {
             left: u64::MAX,
             cut: Cut::NotStarted,
             is_off: false,
+            is_worn_out: false,
             unstable: Vec::new(),
             reads: 0,
             spare_reads: 0,
@@ -132,6 +135,10 @@ impl Flash for RamChip {
             "page {page} is not erased, or out of order"
         );
         self.programs += 1;
+        if self.is_worn_out {
+            self.cells[page as usize] = Cell::Unreadable;
+            return Err(Failed);
+        }
         let written = Cell::Written(data.into(), *spare.unwrap_or(&[0xff; META_BYTES]));
         let off = self.fails();
         self.cells[page as usize] = match (off, self.cut) {
@@ -152,6 +159,9 @@ impl Flash for RamChip {
         }
         assert!(!self.bad[block as usize], "block {block} is bad");
         self.erases += 1;
+        if self.is_worn_out {
+            return Err(Failed);
+        }
         let ppb = self.shape.pages_per_block as usize;
         self.unstable.retain(|(page, _)| *page as usize / ppb != block as usize);
         let cells = &mut self.cells[block as usize * ppb..][..ppb];

@@ -2,7 +2,7 @@
 
 use crate::chip::{CUTS, RamChip, Random, data};
 use crate::use_case::{SMALL, config};
-use phelsuma_mcu::{Chip, Config, Drive, Gecko, MetaPlace, Parts, RamTable, Smallest};
+use phelsuma_mcu::{Chip, Config, Drive, Error, Gecko, MetaPlace, Parts, RamTable, Smallest};
 
 /// What a page may read as: the writes that are possible, 0 for zeros.
 type Possible = Vec<Vec<u32>>;
@@ -200,5 +200,50 @@ fn idle_work_alone_is_cut() {
         only_read::<Gecko>(meta);
         only_read::<Smallest>(meta);
         only_read::<RamTable>(meta);
+    }
+}
+
+/// Nothing can be written any more, from some moment on: before a mount or before writes that fail, after a cut or not.
+fn worn_out<P: Parts>(chip: Chip, slots: u32) {
+    let mut host = Host::new::<P>(chip, 3);
+    host.config = config::<P>(chip, slots);
+    host.possible = vec![vec![0]; host.config.logical_pages as usize];
+    let memory = host.memory::<P>();
+    let mut drive = Drive::<P, _>::format(&mut host.flash, &host.config, memory.clone()).unwrap();
+    for round in 0..120 {
+        let requests = 1 + host.random.below(60);
+        host.session(&mut drive, requests);
+        let mut now = host.fork();
+        let mut drive = drive.clone();
+        if round % 3 == 0 {
+            now.flash.arm(1 + u64::from(now.random.below(60)), CUTS[round % 4]);
+            now.session(&mut drive, 1_000);
+            now.flash.power_on();
+        }
+        now.flash.is_worn_out = true;
+        if round % 3 == 1 {
+            let bytes = chip.data_bytes();
+            for page in 0..8 {
+                let done = drive.write(&mut now.flash, page, &data(bytes, page, 1 << 30));
+                assert_eq!(done, Err(Error::Full));
+            }
+            assert!(drive.info().read_only);
+            // Trims that are not durable may come back.
+            now.fork().compare(&mut drive, &format!("worn out while mounted, round {round}"));
+        }
+        let mut mounted = Drive::<P, _>::mount(&mut now.flash, &now.config, memory.clone()).unwrap();
+        assert!(mounted.info().read_only);
+        now.compare(&mut mounted, &format!("worn out, round {round}"));
+    }
+}
+
+#[test]
+fn a_chip_that_is_worn_out_is_read_as_it_was() {
+    for meta in [MetaPlace::Spare, MetaPlace::InPage] {
+        for slots in [16, 64] {
+            worn_out::<Gecko>(Chip { meta, ..SMALL }, slots);
+            worn_out::<Smallest>(Chip { meta, ..SMALL }, slots);
+            worn_out::<RamTable>(Chip { meta, ..SMALL }, slots);
+        }
     }
 }
