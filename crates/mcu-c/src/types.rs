@@ -53,19 +53,14 @@ impl Config {
             META_IN_PAGE => mcu::MetaPlace::InPage,
             _ => return Err(Error::Chip),
         };
+        let chip =
+            mcu::Chip { page_bytes: self.page_bytes, pages_per_block: self.pages_per_block, blocks: self.blocks, meta };
         Ok(mcu::Config {
-            chip: mcu::Chip {
-                page_bytes: self.page_bytes,
-                pages_per_block: self.pages_per_block,
-                blocks: self.blocks,
-                meta,
-            },
-            logical_pages: self.logical_pages,
-            dirty_slots: self.dirty_slots,
             window: self.window,
             bad_blocks: self.bad_blocks,
             refresh_bits: self.refresh_bits,
             disturb_reads: self.disturb_reads,
+            ..mcu::Config::new(chip, self.logical_pages, self.dirty_slots)
         })
     }
 

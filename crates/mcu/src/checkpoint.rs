@@ -4,6 +4,7 @@
 //! mount reads the newest one, and replays the pages that were programmed since. Nothing that a checkpoint names is
 //! erased before the next one is on flash: blocks without live pages are held until then.
 
+use crate::barriers::Barrier;
 use crate::config::Parts;
 use crate::drive::{Drive, META, NOWHERE, Open, STREAMS, Source, state};
 use crate::error::Error;
@@ -71,7 +72,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         }
         self.report_judged(flash)?;
         let recorded = self.state.seq;
-        self.flush_reports(flash)?;
+        if self.config.keeps(Barrier::ReportsWritten) {
+            self.flush_reports(flash)?;
+        }
         let parts = self.sizes.parts;
         // Each attempt that fails costs a block.
         for _ in 0..self.config.chip.blocks {
@@ -100,7 +103,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             let dirty = self.layout.dirty_of.get(self.memory(), part);
             let oldest = self.layout.oldest_of.get(self.memory(), part);
             let is_old = dirty & !TRIMS > 0 && self.state.opens.saturating_sub(oldest) + 2 > self.config.window;
-            if dirty & TRIMS != 0 || is_old {
+            let is_old = is_old && self.config.keeps(Barrier::OldEntriesWritten);
+            if (dirty & TRIMS != 0 && self.config.keeps(Barrier::TrimsWritten)) || is_old {
                 self.synchronize(flash, part)?;
             }
         }
@@ -129,7 +133,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             (header::RECORDED + 1, (recorded >> 32) as u32),
             (header::CURSOR, self.state.cursor),
             (header::BACK, back),
-            (header::IN_DOUBT, u32::from(self.state.in_doubt)),
+            (header::IN_DOUBT, u32::from(self.state.in_doubt && self.config.keeps(Barrier::DoubtKept))),
             (header::FORMER, self.state.checkpoint_block),
         ] {
             self.set_header(word, value);
@@ -218,7 +222,8 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 break;
             }
             // Should the new one go bad, there is the one before it.
-            if self.count(block) == state::HELD && block != self.state.checkpoint_block {
+            let is_former = block == self.state.checkpoint_block && self.config.keeps(Barrier::FormerCheckpointHeld);
+            if self.count(block) == state::HELD && !is_former {
                 self.set_count(block, state::FREE);
                 self.state.held -= 1;
                 self.state.free += 1;

@@ -76,6 +76,9 @@ pub struct Config {
     /// Reads of a block, about, from which on it is written anew: two bytes of memory a block count them, from each mount
     /// on. 0: they are not counted.
     pub disturb_reads: u32,
+    /// What a test double forgets.
+    #[cfg(phelsuma_mutants)]
+    pub forgets: Option<crate::barriers::Barrier>,
 }
 
 /// Why a configuration cannot be.
@@ -111,6 +114,8 @@ impl Config {
             bad_blocks: chip.blocks / 50,
             refresh_bits: 0,
             disturb_reads: 0,
+            #[cfg(phelsuma_mutants)]
+            forgets: None,
         }
     }
 

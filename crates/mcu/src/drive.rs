@@ -1,5 +1,6 @@
 //! A drive: its memory, its state, and the reads and appends of which everything else is made.
 
+use crate::barriers::Barrier;
 use crate::config::{Config, Parts, Validity};
 use crate::error::Error;
 use crate::flash::{Flash, META_BYTES, MetaPlace, Uncorrectable};
@@ -471,6 +472,11 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Nobody reads this block any more, once there is another checkpoint.
     pub(crate) fn hold(&mut self, block: u32) {
+        if !self.config.keeps(Barrier::HeldUntilCheckpoint) {
+            self.set_count(block, state::FREE);
+            self.state.free += 1;
+            return;
+        }
         self.set_count(block, state::HELD);
         self.state.held += 1;
     }

@@ -4,6 +4,7 @@
 //! A buffer in RAM takes reports, and goes to flash as a run of level 0. Two runs of a level are merged into one of the
 //! next. A page of a run is a number of reports (4 bytes) and the reports, sorted by block.
 
+use crate::barriers::Barrier;
 use crate::config::Parts;
 use crate::drive::{Drive, META, NOWHERE, Source, state};
 use crate::error::Error;
@@ -75,7 +76,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// A block has been erased. Recorded later while reports are being written.
     pub(crate) fn record_erase(&mut self, block: u32) {
-        if self.state.recording {
+        if self.state.recording || !self.config.keeps(Barrier::ErasesReported) {
             return;
         }
         match self.buffered(block) {

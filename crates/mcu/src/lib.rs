@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+mod barriers;
 mod check;
 mod checkpoint;
 mod collect;
@@ -27,6 +28,8 @@ mod serve;
 mod tables;
 mod translation;
 
+#[cfg(phelsuma_mutants)]
+pub use barriers::Barrier;
 pub use check::Miscounted;
 pub use collect::{Operations, WRITE_WHEN_MAINTAINED};
 pub use config::{Config, ConfigError, Gecko, Mapping, Parts, RamTable, Smallest, Validity};

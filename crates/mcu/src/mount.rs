@@ -12,6 +12,7 @@
 //! Everything until that checkpoint is in a session of its own, and in blocks that the old checkpoint says are free. If
 //! the power fails before it is written, the next mount ignores that session.
 
+use crate::barriers::Barrier;
 use crate::checkpoint::header;
 use crate::config::{Config, Parts};
 use crate::drive::{Drive, META, Missing, NOWHERE, STREAMS, state};
@@ -211,7 +212,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     /// Whether pages of a block count: it was not free when the checkpoint was written, or has been opened since.
     pub(crate) fn counts(&self, opened: &Opened) -> bool {
         let session = Self::session_of(opened.first);
-        let is_known = session <= Self::session_of(self.state.checkpoint) || self.has_served(session);
+        let is_known = session <= Self::session_of(self.state.checkpoint)
+            || self.has_served(session)
+            || !self.config.keeps(Barrier::SessionsIgnored);
         is_known && (opened.first > self.state.checkpoint || !self.had_nothing(opened.block))
     }
 
@@ -234,7 +237,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             return Err(Error::OtherDrive);
         }
         // A checkpoint that was in flight may not be there the next time: then the one before it needs what was held.
-        let is_certain = self.something_follows(flash);
+        let is_certain = self.something_follows(flash) || !self.config.keeps(Barrier::FreedByCertainCheckpoint);
         for block in 0..self.config.chip.blocks {
             let is_free = self.was_free(block) || (is_certain && self.was_held(block));
             if self.count(block) != state::BAD && is_free {

@@ -1,5 +1,6 @@
 //! The replay of a mount: pages that were programmed since the checkpoint, in the order of their programs.
 
+use crate::barriers::Barrier;
 use crate::checkpoint::header;
 use crate::config::Parts;
 use crate::drive::{Drive, HOST, META, MOVED, Missing, Source};
@@ -140,7 +141,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             return Ok(());
         }
         self.make_room_if_user(flash, &meta)?;
-        if is_last {
+        if is_last && self.config.keeps(Barrier::LastPageCopied) {
             // It may have been in flight when the power failed: a copy takes its place.
             let buffer = self.layout.page;
             if !self.read_page(flash, page, buffer).is_ok_and(|read| read == meta) {
@@ -153,8 +154,10 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                     }
                     _ => meta.key,
                 };
-                let synchronized = self.synchronize(flash, part);
-                self.or_read_only(synchronized);
+                if self.config.keeps(Barrier::TornPageReplaced) {
+                    let synchronized = self.synchronize(flash, part);
+                    self.or_read_only(synchronized);
+                }
                 return Ok(());
             }
             let copy = self.append(flash, META, meta.kind, meta.key, Source::Memory(buffer));

@@ -4,6 +4,7 @@
 //! dirty (synchronized, GeckoFTL section 4). Its version is the number of its program: what it says is newer than any
 //! host page with a lower one.
 
+use crate::barriers::Barrier;
 use crate::config::Parts;
 use crate::drive::{Drive, META, Source};
 use crate::entries::{Before, Entry, is_page};
@@ -194,6 +195,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             }
             // Where something was unreadable, its block may have been freed with what was not known of it.
             let is_sure = entry.before == Before::Counted && !self.state.in_doubt;
+            let is_sure = is_sure || !self.config.keeps(Barrier::UnsurePagesRead);
             if is_sure || self.is_of(flash, former, key, self.state.seq) {
                 if entry.before == Before::Counted {
                     self.drop_page(former);

@@ -3,3 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod laboratory;
+#[cfg(phelsuma_mutants)]
+mod mutants;

@@ -1,0 +1,70 @@
+//! Barriers: the rules that acknowledged data stand on, and how a test double forgets one.
+//!
+//! Each is kept at a spot that calls [`Config::keeps`]. Without `--cfg phelsuma_mutants` the answer is the constant yes, and
+//! nothing is left of the call.
+
+use crate::config::Config;
+
+/// What a drive must never forget.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(not(phelsuma_mutants), allow(dead_code, unreachable_pub))]
+pub enum Barrier {
+    /// Nothing that a checkpoint names is erased before the next one is on flash.
+    HeldUntilCheckpoint,
+    /// The block of the checkpoint before the newest one is held as well.
+    FormerCheckpointHeld,
+    /// A checkpoint that may not read well again frees nothing.
+    FreedByCertainCheckpoint,
+    /// Trims are in translation pages before a block is freed.
+    TrimsWritten,
+    /// Entries that are older than a mount looks are in translation pages.
+    OldEntriesWritten,
+    /// Reports are on flash with the checkpoint that says so.
+    ReportsWritten,
+    /// A block that is erased is reported: then older reports of it do not count.
+    ErasesReported,
+    /// What a mount that was cut has written does not count.
+    SessionsIgnored,
+    /// The last page before a cut is copied.
+    LastPageCopied,
+    /// Of a last page that is torn there is a newer version.
+    TornPageReplaced,
+    /// A page that cannot be read leaves a doubt, which is kept over mounts.
+    DoubtKept,
+    /// A former page that a mount is not sure of is read before it is reported.
+    UnsurePagesRead,
+}
+
+impl Config {
+    /// Whether a barrier is kept: all but test doubles keep it.
+    #[cfg(phelsuma_mutants)]
+    pub(crate) fn keeps(&self, barrier: Barrier) -> bool {
+        self.forgets != Some(barrier)
+    }
+
+    /// Every drive keeps every barrier outside the proof of the laboratory.
+    #[cfg(not(phelsuma_mutants))]
+    #[inline(always)]
+    pub(crate) fn keeps(&self, _barrier: Barrier) -> bool {
+        true
+    }
+}
+
+#[cfg(phelsuma_mutants)]
+impl Barrier {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::HeldUntilCheckpoint,
+        Self::FormerCheckpointHeld,
+        Self::FreedByCertainCheckpoint,
+        Self::TrimsWritten,
+        Self::OldEntriesWritten,
+        Self::ReportsWritten,
+        Self::ErasesReported,
+        Self::SessionsIgnored,
+        Self::LastPageCopied,
+        Self::TornPageReplaced,
+        Self::DoubtKept,
+        Self::UnsurePagesRead,
+    ];
+}
