@@ -5,14 +5,25 @@ use crate::ground::{SMALL, armed, config, cuts, flash_of, format, mount};
 use embedded_storage::{ReadStorage, Storage};
 use phelsuma_mcu::{Chip, Config, MetaPlace};
 use phelsuma_mcu_storage::{Disk, Error};
+use std::ops::Range;
 
-/// Writes of any length at any place, and the same in memory.
-fn write_some<S: Storage<Error = Error>>(disk: &mut S, model: &mut [u8], random: &mut Random, most: u32) {
-    let at = random.below(model.len() as u32);
-    let bytes = random.below(most).min(model.len() as u32 - at);
+/// A write of any length at any place, often of whole pages, and the same in memory. Where it was.
+fn write_some<S: Storage<Error = Error>>(
+    disk: &mut S,
+    model: &mut [u8],
+    random: &mut Random,
+    page_bytes: u32,
+) -> Range<usize> {
+    let (mut at, mut bytes) = (random.below(model.len() as u32), random.below(1_400));
+    if random.below(2) == 0 {
+        (at, bytes) = (at - at % page_bytes, page_bytes * (1 + random.below(2)));
+    }
+    let bytes = bytes.min(model.len() as u32 - at);
     let data: Vec<u8> = (0..bytes).map(|_| random.below(256) as u8).collect();
     disk.write(at, &data).unwrap();
-    model[at as usize..][..data.len()].copy_from_slice(&data);
+    let range = at as usize..at as usize + data.len();
+    model[range.clone()].copy_from_slice(&data);
+    range
 }
 
 fn read_all<S: ReadStorage<Error = Error>>(disk: &mut S, random: &mut Random) -> Vec<u8> {
@@ -35,12 +46,18 @@ fn any_range_of_bytes_reads_back() {
         let mut model = vec![0; disk.capacity()];
         assert_eq!(model.len(), 300 * config.chip.data_bytes() as usize);
         for round in 0..3_000 {
-            write_some(&mut disk, &mut model, &mut random, 1_400);
-            if random.below(40) == 0 {
-                let first = random.below(299);
-                disk.trim(first, 2).unwrap();
-                model.chunks_mut(disk.page_bytes() as usize).skip(first as usize).take(2).for_each(|page| page.fill(0));
+            let page_bytes = disk.page_bytes();
+            let written = write_some(&mut disk, &mut model, &mut random, page_bytes);
+            if random.below(4) == 0 {
+                let first = written.start as u32 / page_bytes;
+                disk.trim(first, 1).unwrap();
+                model.chunks_mut(page_bytes as usize).nth(first as usize).unwrap().fill(0);
             }
+            // A piece of a page that was written just now, or trimmed.
+            let at = if random.below(2) == 0 { written.start } else { written.end.saturating_sub(30) };
+            let mut piece = vec![0; 30.min(model.len() - at)];
+            Disk::read(&mut disk, at as u64, &mut piece).unwrap();
+            assert!(piece == model[at..][..piece.len()], "{meta:?}, round {round}");
             if round % 500 == 499 {
                 assert!(read_all(&mut disk, &mut random) == model, "{meta:?}, round {round}");
                 disk.sync().unwrap();
@@ -58,21 +75,25 @@ fn a_write_that_returned_is_there_after_a_power_cut_with_the_bytes_beside_it() {
     let mut before = vec![0; bytes];
     let mut random = Random(5);
     for _ in 0..100 {
-        write_some(&mut disk, &mut before, &mut random, 900);
+        write_some(&mut disk, &mut before, &mut random, 512);
     }
     let flash = flash_of(disk);
     for (left, cut) in cuts(120, 20) {
         let mut disk = armed(&flash, &config, left, cut);
         let mut random = Random(left);
         let mut model = before.clone();
-        let (at, data) = loop {
+        let mut cut_short = None;
+        // A disk that programs nothing never fails.
+        for _ in 0..1_000 {
             let at = random.below(bytes as u32 - 900);
             let data: Vec<u8> = (0..1 + random.below(900)).map(|_| random.below(256) as u8).collect();
             if Disk::write(&mut disk, at.into(), &data).is_err() {
-                break (at as usize, data);
+                cut_short = Some((at as usize, data));
+                break;
             }
             model[at as usize..][..data.len()].copy_from_slice(&data);
-        };
+        }
+        let (at, data) = cut_short.expect("the power fails");
         let mut disk = mount(flash_of(disk), &config);
         let found = read_all(&mut disk, &mut random);
         // Of the write that was cut, each page is old or new.

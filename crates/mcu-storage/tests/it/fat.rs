@@ -177,6 +177,10 @@ fn blocks_of_one_page_are_one_program() {
     assert_eq!(programs_after - programs, 3);
     // The third page was never written: it is not on flash.
     assert_eq!(reads_after - reads, 0);
+    fat.write(&blocks[..8], BlockIdx(4)).unwrap();
+    let (fat, [reads, _, programs, _]) = counted(fat);
+    // A whole page is not read before it is written, and the data of a page are read once.
+    assert_eq!((reads - reads_after, programs - programs_after), (0, 2));
     fat.write(&blocks[9..], BlockIdx(2)).unwrap();
     let mut out = vec![Block::new(); 12];
     fat.read(&mut out, BlockIdx(2)).unwrap();
