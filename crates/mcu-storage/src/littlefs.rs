@@ -1,7 +1,9 @@
 //! `driver::Storage` of `littlefs2`: a disk under littlefs.
 //!
-//! An erase does nothing. littlefs overwrites what it has erased, and takes an erased block to have any content. A trim
-//! would only make the FTL write entries of pages that are written next.
+//! An erase does nothing. littlefs takes an erased block to have any content, and overwrites it.
+//!
+//! A trim would be wrong. Until it is durable, a power cut brings old commits back behind the newest one. littlefs then
+//! takes them for its own: a test read a version of a file that had been replaced.
 
 use crate::disk::Disk;
 use crate::error::Error;
