@@ -141,7 +141,7 @@ where
         }
         let page = self.load(piece.page)?;
         let here = page.get(piece.from..).and_then(|page| page.get(..out.len())).ok_or(Error::OutOfRange)?;
-        out.copy_from_slice(here);
+        out.iter_mut().zip(here).for_each(|(out, byte)| *out = *byte);
         Ok(())
     }
 

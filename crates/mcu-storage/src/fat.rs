@@ -11,6 +11,7 @@ use phelsuma_mcu::{Flash, Parts};
 ///
 /// Each block changes at once, so none lies in two pages. Where a page is no multiple of 512 bytes, its rest is unused.
 /// Blocks of one page that a call writes are one write of the page. A block alone reads its page, and writes all of it.
+/// `embedded-sdmmc` writes one block a call. Nothing is gathered over calls: the trait has none that would end it.
 pub struct Fat<D> {
     /// The trait lends a device as shared.
     disk: RefCell<D>,
@@ -100,7 +101,9 @@ where
             let is_whole = count * Block::LEN == disk.page_bytes() as usize;
             disk.modify(page, if is_whole { Before::Any } else { Before::Kept }, |bytes| {
                 let places = bytes.chunks_exact_mut(Block::LEN).skip(first);
-                places.zip(here).for_each(|(place, block)| place.copy_from_slice(&block.contents));
+                places.zip(here).for_each(|(place, block)| {
+                    place.iter_mut().zip(&block.contents).for_each(|(out, byte)| *out = *byte);
+                });
             })
         })
     }
