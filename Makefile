@@ -24,7 +24,7 @@ DEMO := page,dftl,geckoftl,fast,last++
 # What is tested is built so that an FTL can be told to forget a rule: the harness proves itself with such FTLs. No release
 # can be built so. One build serves all tests, without the command's allocator, which takes a minute to compile.
 TESTED := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/ftl/mutants-rustc $(CARGO)
-FEATURES := --no-default-features --features std,zstd,phelsuma-mcu-c/gecko
+FEATURES := --no-default-features --features std,zstd,phelsuma-mcu-c/gecko,phelsuma-mcu-storage/fat
 # Wherever cargo is told to build.
 PHELSUMA := $(CARGO) run --release --quiet -p phelsuma-cli --
 THUMB := thumbv7em-none-eabihf
@@ -184,10 +184,26 @@ firmware-size: firmware-rust
 firmware-sizes: firmware-rust
 	@$(FIRMWARE_SIZE) --update
 
-# All of that; thorough-mcu has the long one.
+# littlefs under the FTL for microcontrollers, here and built for a core without an operating system. Its bindings are made
+# with libclang: installed where this may be done, else skipped with a line.
+LIBCLANG := ldconfig -p | grep -q 'libclang[-.0-9]*so' || [ -n "$$LIBCLANG_PATH" ]
+.PHONY: littlefs
+littlefs: mcu-tools
+	@$(LIBCLANG) || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libclang-dev >/dev/null && \
+		echo "installed: libclang"; } || echo "skipped: littlefs; libclang-dev (Debian's name) would be right"
+	@{ $(LIBCLANG); } || exit 0; $(CARGO) clippy --quiet -p phelsuma-mcu-storage --all-targets --all-features -- -D warnings && \
+		$(CARGO) test --quiet -p phelsuma-mcu-storage --all-features && \
+		$(CARGO) run --quiet -p phelsuma-mcu-storage --all-features --example files
+	@$(MCU_HAS); { $(LIBCLANG); } || exit 0; RUSTFLAGS="-D warnings" \
+		BINDGEN_EXTRA_CLANG_ARGS="-ffreestanding -isystem $$(arm-none-eabi-gcc -print-file-name=include)" \
+		$(CARGO) check --quiet -p phelsuma-mcu-storage --lib --all-features --target $(THUMB)
+
+# All of that; thorough-mcu has the long ones.
 .PHONY: test-mcu thorough-mcu
-test-mcu: mcu-header-check firmware-c mcu-adapters firmware-boots-quick firmware-size
+test-mcu: mcu-header-check firmware-c mcu-adapters firmware-boots-quick firmware-size littlefs
 thorough-mcu: test-mcu firmware-boots
+	PHELSUMA_THOROUGH=1 $(MAKE) --no-print-directory littlefs
 
 # FTLs from shared libraries for the laboratory, as examples/plugins has them: one to begin with, the C library for
 # microcontrollers with each of its parts, and littlefs, whose sources are in a package of the registry. Whoever has dhara
@@ -196,8 +212,7 @@ PLUGINS    := $(or $(CARGO_TARGET_DIR),target)/plugins
 PLUGIN_CC  := gcc -std=c11 -O2 -fPIC -shared -Icrates/plugin/include -Icrates/mcu-c/include
 PLUGIN_WARNS := -Wall -Wextra -Werror
 DHARA      ?=
-LITTLEFS_NAMED := examples/plugins/littlefs-source/Cargo.toml
-LITTLEFS = $(shell $(CARGO) metadata --format-version 1 --locked --manifest-path $(LITTLEFS_NAMED) | python3 -c "import json, sys; \
+LITTLEFS = $(shell $(CARGO) metadata --format-version 1 --locked --all-features | python3 -c "import json, sys; \
 	print(next(p['manifest_path'] for p in json.load(sys.stdin)['packages'] if p['name'] == 'littlefs2-sys'))" | \
 	sed 's|Cargo.toml$$|littlefs|')
 .PHONY: plugins plugins-tried test-plugins
@@ -215,7 +230,7 @@ plugins:
 # The C library under power cuts, through its header: what the laboratory has for any FTL. A plugin without a barrier has to
 # be found out.
 PHELSUMA_TESTED = $(or $(CARGO_TARGET_DIR),target)/debug/phelsuma
-PLUGIN_TRIED := --pages-per-block 16 --blocks 48 --ratio 0.5 --writes 60 --defects
+PLUGIN_TRIED := --pages-per-block 16 --blocks 48 --ratio 0.35 --writes 60 --defects
 test-plugins: plugins
 	$(PHELSUMA_TESTED) crash $(foreach parts,gecko smallest ram-table,--plugin $(PLUGINS)/phelsuma-c-$(parts).so) \
 		$(PLUGIN_TRIED) --cuts 40
@@ -467,12 +482,14 @@ house:
 
 # The flash and FTL crates build for a microcontroller without an operating system. Here alone they are built without
 # mutants before anything lands, so what is left unused without them is an error here. So are the FTL for microcontrollers,
-# and its C interface with each of the parts.
+# its C interface with each of the parts, and the adapters for other crates that need no C compiler.
 no-std:
 	@rustup target list --installed 2>/dev/null | grep -qx $(THUMB) || rustup target add $(THUMB)
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 RUSTFLAGS="-D warnings" $(CARGO) build --quiet -p phelsuma-nand -p phelsuma-ftl --no-default-features --target $(THUMB)
 	@for parts in gecko smallest ram-table; do RUSTFLAGS="-D warnings" $(CARGO) check --quiet -p phelsuma-mcu-c --lib \
 		--no-default-features --features $$parts --target $(THUMB) || exit 1; done
+	@for adapters in "" fat; do RUSTFLAGS="-D warnings" $(CARGO) check --quiet -p phelsuma-mcu-storage --lib \
+		--features "$$adapters" --target $(THUMB) || exit 1; done
 	@CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target)) $(CARGO) check --quiet \
 		--manifest-path examples/firmware-rust/Cargo.toml --target $(THUMB)
 

@@ -34,6 +34,7 @@ CRATES = {
     "mcu": [],
     "mcu-c": ["mcu"],
     "mcu-nand": ["drive", "mcu"],
+    "mcu-storage": ["mcu"],
     "house": [],
 }
 
@@ -65,6 +66,7 @@ def crates() -> Canvas:
         "state": (522, 514, 152, 56, "saving, by derive"),
         "mcu-c": (752, 332, 108, 56, "C interface of it"),
         "mcu-nand": (764, 232, 108, 56, "mcu in the lab"),
+        "mcu-storage": (608, 332, 124, 56, "under file systems"),
         "mcu": (752, 432, 108, 56, "FTL without heap"),
         "house": (752, 514, 108, 56, "counts sources"),
     }
@@ -102,6 +104,7 @@ def crates() -> Canvas:
     c.arrow((338, 488), (338, 513))
     c.arrow((414, 542), (521, 542))
     c.arrow((806, 388), (806, 431))
+    c.arrow((700, 388), (751, 440))
     c.arrow((790, 288), (790, 308), (530, 308), (530, 331))
     c.arrow((872, 260), (886, 260), (886, 460), (861, 460))
     c.text(545, 218, "A → B: A imports B, and may import", 12, soft=True)

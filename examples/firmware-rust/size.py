@@ -74,6 +74,7 @@ def main() -> int:
                 complaints.append(f"{name}: {what} is {bytes_now:,} bytes, and {stored.get(what, 0):,} are in sizes.json")
         complaints += [f"{name} can panic: {line}" for line in panics(built / f"size-{parts}")]
         limits["measured"][parts] = now
+    complaints += [f"an adapter can panic: {line}" for line in panics(built / "adapters")]
     if update:
         (FOLDER / "sizes.json").write_text(json.dumps(limits, indent=2) + "\n")
     print("\n".join(complaints) or "no path of them panics")

@@ -10,12 +10,12 @@ fn register(number: usize) -> *mut u32 {
     with_exposed_provenance_mut(0x4002_0000 + 4 * number)
 }
 
-fn get(number: usize) -> u32 {
+pub fn get(number: usize) -> u32 {
     // SAFETY: on a board with this controller it is a register.
     unsafe { read_volatile(register(number)) }
 }
 
-fn set(number: usize, value: u32) {
+pub fn set(number: usize, value: u32) {
     // SAFETY: as above.
     unsafe { write_volatile(register(number), value) }
 }

@@ -1,1 +1,0 @@
-//! Nothing: a package has to have a target.
