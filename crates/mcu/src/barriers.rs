@@ -1,9 +1,7 @@
 //! Barriers: the rules that acknowledged data stand on, and how a test double forgets one.
 //!
-//! Each is kept at a spot that calls [`Config::keeps`]. Without `--cfg phelsuma_mutants` the answer is the constant yes, and
+//! Each is kept at a spot that calls `Config::keeps`. Without `--cfg phelsuma_mutants` the answer is the constant yes, and
 //! nothing is left of the call.
-
-use crate::config::Config;
 
 /// What a drive must never forget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,21 +31,6 @@ pub enum Barrier {
     DoubtKept,
     /// A former page that a mount is not sure of is read before it is reported.
     UnsurePagesRead,
-}
-
-impl Config {
-    /// Whether a barrier is kept: all but test doubles keep it.
-    #[cfg(phelsuma_mutants)]
-    pub(crate) fn keeps(&self, barrier: Barrier) -> bool {
-        self.forgets != Some(barrier)
-    }
-
-    /// Every drive keeps every barrier outside the proof of the laboratory.
-    #[cfg(not(phelsuma_mutants))]
-    #[inline(always)]
-    pub(crate) fn keeps(&self, _barrier: Barrier) -> bool {
-        true
-    }
 }
 
 #[cfg(phelsuma_mutants)]

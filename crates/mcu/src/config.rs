@@ -1,5 +1,6 @@
 //! What a drive is made of, and what it can hold.
 
+use crate::barriers::Barrier;
 use crate::flash::Chip;
 use crate::layout::{Layout, OPENS_A_CHECKPOINT, Sizes, ceil, ceil_long};
 use crate::meta::KEYS;
@@ -78,7 +79,7 @@ pub struct Config {
     pub disturb_reads: u32,
     /// What a test double forgets.
     #[cfg(phelsuma_mutants)]
-    pub forgets: Option<crate::barriers::Barrier>,
+    pub forgets: Option<Barrier>,
 }
 
 /// Why a configuration cannot be.
@@ -146,6 +147,19 @@ impl Config {
             }
         }
         0
+    }
+
+    /// Whether a barrier is kept: all but test doubles keep it.
+    #[cfg(phelsuma_mutants)]
+    pub(crate) fn keeps(&self, barrier: Barrier) -> bool {
+        self.forgets != Some(barrier)
+    }
+
+    /// Every drive keeps every barrier outside the proof of the laboratory.
+    #[cfg(not(phelsuma_mutants))]
+    #[inline(always)]
+    pub(crate) fn keeps(&self, _barrier: Barrier) -> bool {
+        true
     }
 
     /// Whether collections make progress: the emptiest block has on average as few live pages as all of them. What is
