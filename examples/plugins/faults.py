@@ -2,7 +2,8 @@
 
     python3 faults.py COMMAND FTL... [-- OPTION...]
 
-COMMAND runs phelsuma. An FTL is a preset, or the file of a plugin. The options are those of `phelsuma crash`.
+COMMAND runs phelsuma. An FTL is a preset, or the file of a plugin. The options are those of `phelsuma crash`; `--faults`
+names those that are tried.
 """
 
 import json
@@ -38,6 +39,10 @@ def main():
     faults = [fault["name"] for fault in output_of([*command, "list", "--json"])["faults"] if fault["name"] != "announced"]
     # Faults of programs and of erases may have one name; it stands for both.
     faults = list(dict.fromkeys(faults))
+    if "--faults" in options:
+        at = options.index("--faults")
+        faults = options[at + 1].split(",")
+        del options[at : at + 2]
     columns = {}
     for ftl in ftls:
         subject = ["--plugin", ftl] if ftl.endswith(".so") else ["--ftl", ftl]

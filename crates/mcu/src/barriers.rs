@@ -9,10 +9,6 @@
 pub enum Barrier {
     /// Nothing that a checkpoint names is erased before the next one is on flash.
     HeldUntilCheckpoint,
-    /// The block of the checkpoint before the newest one is held as well.
-    FormerCheckpointHeld,
-    /// A checkpoint that may not read well again frees nothing.
-    FreedByCertainCheckpoint,
     /// Trims are in translation pages before a block is freed.
     TrimsWritten,
     /// Entries that are older than a mount looks are in translation pages.
@@ -36,10 +32,8 @@ pub enum Barrier {
 #[cfg(phelsuma_mutants)]
 impl Barrier {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 10] = [
         Self::HeldUntilCheckpoint,
-        Self::FormerCheckpointHeld,
-        Self::FreedByCertainCheckpoint,
         Self::TrimsWritten,
         Self::OldEntriesWritten,
         Self::ReportsWritten,

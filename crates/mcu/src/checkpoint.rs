@@ -222,8 +222,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 break;
             }
             // Should the new one go bad, there is the one before it.
-            let is_former = block == self.state.checkpoint_block && self.config.keeps(Barrier::FormerCheckpointHeld);
-            if self.count(block) == state::HELD && !is_former {
+            if self.count(block) == state::HELD && block != self.state.checkpoint_block {
                 self.set_count(block, state::FREE);
                 self.state.held -= 1;
                 self.state.free += 1;

@@ -237,7 +237,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             return Err(Error::OtherDrive);
         }
         // A checkpoint that was in flight may not be there the next time: then the one before it needs what was held.
-        let is_certain = self.something_follows(flash) || !self.config.keeps(Barrier::FreedByCertainCheckpoint);
+        let is_certain = self.something_follows(flash);
         for block in 0..self.config.chip.blocks {
             let is_free = self.was_free(block) || (is_certain && self.was_held(block));
             if self.count(block) != state::BAD && is_free {

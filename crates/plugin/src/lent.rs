@@ -12,7 +12,7 @@ use phelsuma_nand::{
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Operations of a call until it is taken for one that never ends, times the pages of the chip.
-const CALL_MAX: u64 = 256;
+const CALL_MAX: u64 = 64;
 
 /// A chip that is lent.
 #[derive(Debug)]
