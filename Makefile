@@ -71,7 +71,7 @@ ifeq ($(findstring -none-,$(MCU_TARGET)),)
 endif
 	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(MCU_VERSION)|' -e 's|@PARTS@|$(MCU_PARTS)|' \
-		-e 's|@PRIVATE@|$(if $(MCU_STD),-lgcc_s -lpthread -ldl -lm)|' crates/mcu-c/phelsuma.pc.in \
+		-e 's|@PRIVATE@|$(if $(MCU_STD),-lpthread -ldl -lm)|' crates/mcu-c/phelsuma.pc.in \
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/phelsuma.pc
 
 # Writes crates/mcu-c/include/phelsuma.h; mcu-header-check holds it to the sources.
@@ -118,7 +118,7 @@ firmware-c-host: mcu-library
 	@mkdir -p $(C_BUILT)
 	$(HOST_CC) $(C_SOURCES) $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/host-$(MCU_PARTS)
 	$(C_BUILT)/host-$(MCU_PARTS)
-	@$(HOST_CC) -DACKNOWLEDGES_TOO_EARLY $(C_SOURCES) $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/early && \
+	@echo "with an acknowledgement that comes too early, as it must:"; $(HOST_CC) -DACKNOWLEDGES_TOO_EARLY $(C_SOURCES) $(MCU_BUILT)/libphelsuma_mcu_c.a -o $(C_BUILT)/early && \
 		$(C_BUILT)/early | grep "is not what was acknowledged"
 firmware-c-qemu: mcu-library
 	@mkdir -p $(C_BUILT)

@@ -4,7 +4,9 @@
  * A write is on flash when it returns. A power cut may come at any operation, also while a drive mounts.
  *
  * A drive may be called by one thread at a time, and not by its own driver: else it answers PHELSUMA_ERROR_BUSY. On a
- * core that has no atomic exchange (Cortex-M0), the program sees to it for interrupts.
+ * core that has no atomic exchange (Cortex-M0, ESP32-C3), the program sees to it for interrupts.
+ *
+ * How much memory a drive takes, phelsuma_memory_bytes() says. Print it once on a PC: a core of 32 bits takes a little less.
  *
  * Written by cbindgen; the sources are in crates/mcu-c/src.
  */
@@ -74,7 +76,7 @@ typedef enum phelsuma_error {
    */
   PHELSUMA_ERROR_CHIP = 6,
   /**
-   * There are no logical pages, or too many of them for the chip.
+   * There are no host pages, or too many of them for the chip, these dirty slots and so many bad blocks.
    */
   PHELSUMA_ERROR_LOGICAL_PAGES = 7,
   /**
@@ -90,11 +92,12 @@ typedef enum phelsuma_error {
    */
   PHELSUMA_ERROR_BAD_BLOCKS = 10,
   /**
-   * There is no drive on the chip: format it.
+   * The chip is blank: format it.
    */
   PHELSUMA_ERROR_NOT_FORMATTED = 11,
   /**
-   * The chip was formatted with another shape, other parts, or another number of logical pages.
+   * Something stands on the chip that this configuration does not read. It was formatted with another shape, other
+   * parts, another place of metadata or number of host pages; or reads fail. To give its data up, format.
    */
   PHELSUMA_ERROR_OTHER_DRIVE = 12,
   /**
@@ -110,11 +113,12 @@ typedef enum phelsuma_error {
    */
   PHELSUMA_ERROR_OVERLAP = 15,
   /**
-   * The page cannot be read: its data are lost until it is written again.
+   * The page cannot be read: its data are lost until it is written again. (A page that was written shortly before a cut
+   * and goes bad later may read as its older version instead.)
    */
   PHELSUMA_ERROR_UNREADABLE = 16,
   /**
-   * Too many blocks are bad: the drive can only be read.
+   * Too many blocks are bad: the drive can only be read. On a new chip look at its write protection.
    */
   PHELSUMA_ERROR_FULL = 17,
 } phelsuma_error;
@@ -145,11 +149,12 @@ typedef struct phelsuma_config {
    */
   uint32_t meta_place;
   /**
-   * Host pages: at the most phelsuma_most_logical_pages().
+   * Host pages: phelsuma_most_logical_pages() fit.
    */
   uint32_t logical_pages;
   /**
-   * Room for mapping entries that are not on flash yet: a power of two. Eight bytes of memory each.
+   * Room for mapping entries that are not on flash yet: a power of two, at least 16. Eight bytes of memory each. With
+   * fewer there is room for fewer host pages; 1,024 suit 128 MiB.
    */
   uint32_t dirty_slots;
   /**
@@ -173,12 +178,16 @@ typedef struct phelsuma_config {
 /**
  * A driver for one chip. It is copied when a drive is mounted. No function may be NULL.
  *
- * The rules that it keeps:
+ * Pages are numbered through all blocks: block times `pages_per_block`, plus the page in the block. The rules that it keeps:
  * 1. Each operation is complete when its call returns. A power cut meets one operation at the most.
  * 2. A page is programmed once after an erase of its block, pages of a block in ascending order.
  * 3. Data and spare area are programmed together, and have an ECC each, or one in common.
  * 4. An erased page reads as ones, its spare area too.
  * 5. A bad block stays bad over power cuts.
+ * 6. The chip's write protection is off before a drive is formatted or mounted.
+ *
+ * A function may let other threads run while the chip is busy. It may leave by `longjmp`, as if the power had failed: then
+ * the drive is mounted anew. A chip has one mounted drive.
  *
  * None of these functions may call the drive: it answers PHELSUMA_ERROR_BUSY.
  */
@@ -189,11 +198,12 @@ typedef struct phelsuma_flash {
   void *context;
   /**
    * Reads `bytes` of a page from `column` on, and its 16 bytes of spare area where `spare` is not NULL.
-   * `data` is NULL where `bytes` is 0. Returns how many bits ECC has corrected; below 0: more than it corrects.
+   * `data` is NULL where `bytes` is 0. Returns how many bits ECC has corrected; below 0: more than it corrects, and the
+   * data are gone for good. What may read well later, such as a bus that fails, is to be read again in the driver.
    */
   int32_t (*read)(void *context, uint32_t page, uint32_t column, uint8_t *data, uint32_t bytes, uint8_t *spare);
   /**
-   * Programs a page, and its spare area where `spare` is not NULL. Returns 0, or anything else for a failure.
+   * Programs all bytes of a page, and its spare area where `spare` is not NULL. Returns 0, or anything else for a failure.
    */
   int32_t (*program)(void *context, uint32_t page, const uint8_t *data, uint32_t bytes, const uint8_t *spare);
   /**

@@ -31,9 +31,10 @@ pub struct Config {
     pub blocks: u32,
     /// Where metadata stand: PHELSUMA_META_SPARE or PHELSUMA_META_IN_PAGE.
     pub meta_place: u32,
-    /// Host pages: at the most phelsuma_most_logical_pages().
+    /// Host pages: phelsuma_most_logical_pages() fit.
     pub logical_pages: u32,
-    /// Room for mapping entries that are not on flash yet: a power of two. Eight bytes of memory each.
+    /// Room for mapping entries that are not on flash yet: a power of two, at least 16. Eight bytes of memory each. With
+    /// fewer there is room for fewer host pages; 1,024 suit 128 MiB.
     pub dirty_slots: u32,
     /// Blocks that may be opened until a dirty entry is written: at least 4. PHELSUMA_WINDOW is a good one.
     pub window: u32,
@@ -75,12 +76,16 @@ impl Config {
 
 /// A driver for one chip. It is copied when a drive is mounted. No function may be NULL.
 ///
-/// The rules that it keeps:
+/// Pages are numbered through all blocks: block times `pages_per_block`, plus the page in the block. The rules that it keeps:
 /// 1. Each operation is complete when its call returns. A power cut meets one operation at the most.
 /// 2. A page is programmed once after an erase of its block, pages of a block in ascending order.
 /// 3. Data and spare area are programmed together, and have an ECC each, or one in common.
 /// 4. An erased page reads as ones, its spare area too.
 /// 5. A bad block stays bad over power cuts.
+/// 6. The chip's write protection is off before a drive is formatted or mounted.
+///
+/// A function may let other threads run while the chip is busy. It may leave by `longjmp`, as if the power had failed: then
+/// the drive is mounted anew. A chip has one mounted drive.
 ///
 /// None of these functions may call the drive: it answers PHELSUMA_ERROR_BUSY.
 #[repr(C)]
@@ -89,7 +94,8 @@ pub struct Functions {
     /// The first argument of each of these functions. It may be NULL.
     pub context: *mut c_void,
     /// Reads `bytes` of a page from `column` on, and its 16 bytes of spare area where `spare` is not NULL.
-    /// `data` is NULL where `bytes` is 0. Returns how many bits ECC has corrected; below 0: more than it corrects.
+    /// `data` is NULL where `bytes` is 0. Returns how many bits ECC has corrected; below 0: more than it corrects, and the
+    /// data are gone for good. What may read well later, such as a bus that fails, is to be read again in the driver.
     pub read: Option<
         unsafe extern "C" fn(
             context: *mut c_void,
@@ -100,7 +106,7 @@ pub struct Functions {
             spare: *mut u8,
         ) -> i32,
     >,
-    /// Programs a page, and its spare area where `spare` is not NULL. Returns 0, or anything else for a failure.
+    /// Programs all bytes of a page, and its spare area where `spare` is not NULL. Returns 0, or anything else for a failure.
     pub program: Option<
         unsafe extern "C" fn(context: *mut c_void, page: u32, data: *const u8, bytes: u32, spare: *const u8) -> i32,
     >,
@@ -162,7 +168,7 @@ pub enum Error {
     Busy = 5,
     /// Bytes of a page, pages of a block, blocks or the place of metadata are outside of what they can be.
     Chip = 6,
-    /// There are no logical pages, or too many of them for the chip.
+    /// There are no host pages, or too many of them for the chip, these dirty slots and so many bad blocks.
     LogicalPages = 7,
     /// `dirty_slots` is no power of two, or too small.
     DirtySlots = 8,
@@ -170,9 +176,10 @@ pub enum Error {
     Window = 9,
     /// More blocks may be bad than there are to spare.
     BadBlocks = 10,
-    /// There is no drive on the chip: format it.
+    /// The chip is blank: format it.
     NotFormatted = 11,
-    /// The chip was formatted with another shape, other parts, or another number of logical pages.
+    /// Something stands on the chip that this configuration does not read. It was formatted with another shape, other
+    /// parts, another place of metadata or number of host pages; or reads fail. To give its data up, format.
     OtherDrive = 12,
     /// The host page is not on the drive.
     OutOfRange = 13,
@@ -180,9 +187,10 @@ pub enum Error {
     Length = 14,
     /// The data stand in the memory of the drive.
     Overlap = 15,
-    /// The page cannot be read: its data are lost until it is written again.
+    /// The page cannot be read: its data are lost until it is written again. (A page that was written shortly before a cut
+    /// and goes bad later may read as its older version instead.)
     Unreadable = 16,
-    /// Too many blocks are bad: the drive can only be read.
+    /// Too many blocks are bad: the drive can only be read. On a new chip look at its write protection.
     Full = 17,
 }
 

@@ -406,7 +406,10 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 if flash.erase(block).is_err() {
                     self.state.tally.failures += 1;
                     self.set_count(block, state::BAD);
-                    flash.mark_bad(block);
+                    // Where no erase has worked yet, the chip may be protected from writes. Nothing is marked for good.
+                    if self.state.tally.erases > 0 {
+                        flash.mark_bad(block);
+                    }
                     continue;
                 }
                 self.state.tally.erases += 1;

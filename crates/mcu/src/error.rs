@@ -12,9 +12,10 @@ pub enum Error {
         /// Bytes that the drive needs.
         needed: usize,
     },
-    /// There is no drive on the chip: format it.
+    /// The chip is blank: format it.
     NotFormatted,
-    /// The chip was formatted with another chip's shape, or another number of logical pages.
+    /// Something stands on the chip that this configuration does not read. It was formatted with another shape, other
+    /// parts, another place of metadata or number of logical pages; or reads fail. A format would take it.
     OtherDrive,
     /// The host page is not on the drive.
     OutOfRange,

@@ -150,7 +150,19 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 }
             }
         }
-        Err(if is_empty { Error::NotFormatted } else { Error::OtherDrive })
+        Err(if is_empty && self.looks_blank(flash) { Error::NotFormatted } else { Error::OtherDrive })
+    }
+
+    /// Whether first pages of blocks read as erased: all but one, which a format may have been about to write. Where reads
+    /// fail, or metadata stand elsewhere, a format would take somebody's data.
+    fn looks_blank<F: Flash>(&self, flash: &mut F) -> bool {
+        let mut others = 0;
+        for block in 0..self.config.chip.blocks {
+            let is_erased =
+                flash.is_bad(block) || self.read_meta(flash, self.page_of(block, 0)) == Err(Missing::Erased);
+            others += u32::from(!is_erased);
+        }
+        others <= 1
     }
 
     /// Reads the parts of a checkpoint, of which this is the last. Whether they are all there.

@@ -12,6 +12,12 @@ use std::mem;
 /// Memory of which 16 bytes at a time are aligned, as the header says.
 type Bytes = Box<[u128]>;
 
+/// What stands behind the memory: a plugin that writes there writes too far.
+const GUARD: u128 = 0x6775_6172_645f_6775_6172_645f_6775_6172;
+
+/// How much of it.
+const GUARDS: usize = 4;
+
 /// A copy of a drive.
 pub(crate) type Copy = u64;
 
@@ -35,7 +41,10 @@ impl Arena {
     /// Memory for a first copy, number 0: zeros.
     pub(crate) fn new(chip: Chip, logical_pages: u32, bytes: usize) -> Self {
         let lent = Box::into_raw(Box::new(Lent::new(chip, logical_pages)));
-        let memory = vec![0; bytes.div_ceil(size_of::<u128>()).max(1)].into_boxed_slice();
+        let mut memory = vec![0; bytes.div_ceil(size_of::<u128>()) + GUARDS];
+        let own = memory.len() - GUARDS;
+        memory[own..].fill(GUARD);
+        let memory = memory.into_boxed_slice();
         Self { memory, table: Box::new(Lent::table(lent, chip)), lent, here: 0, elsewhere: HashMap::new(), next: 1 }
     }
 
@@ -72,9 +81,14 @@ impl Arena {
         self.elsewhere.remove(&copy);
     }
 
+    /// Whether what stands behind the memory is as it was.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.memory[self.memory.len() - GUARDS..].iter().all(|guard| *guard == GUARD)
+    }
+
     /// Bytes of a copy.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.memory)
+        size_of_val(&self.memory[..self.memory.len() - GUARDS])
     }
 }
 

@@ -80,7 +80,9 @@ impl Session {
         let result = function(&self.functions, memory, table, &mut self.page);
         let broken = arena.lent().end();
         let (at, counts) = (arena.lent().at, arena.lent().counts);
+        let is_whole = arena.is_whole();
         drop(arena);
+        assert!(is_whole, "the plugin has written behind its memory");
         if let Err(rule) = broken {
             // As the laboratory has it of any FTL: it is found and counted, and the others go on.
             panic!("a rule of flash is violated: {rule}");

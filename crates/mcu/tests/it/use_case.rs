@@ -1,7 +1,9 @@
 //! Drives without power cuts: what is written reads back, and what it costs.
 
-use crate::chip::{RamChip, Random, data};
-use phelsuma_mcu::{Chip, Config, Drive, Error, Gecko, MetaPlace, Parts, RamTable, Smallest, WRITE_WHEN_MAINTAINED};
+use crate::chip::{Cut, RamChip, Random, data};
+use phelsuma_mcu::{
+    Chip, Config, Drive, Error, Flash, Gecko, MetaPlace, Parts, RamTable, Smallest, WRITE_WHEN_MAINTAINED,
+};
 
 pub(crate) const SMALL: Chip = Chip { page_bytes: 512, pages_per_block: 16, blocks: 64, meta: MetaPlace::Spare };
 
@@ -59,6 +61,48 @@ fn what_is_written_reads_back() {
         reads_back::<Smallest>(chip);
         reads_back::<RamTable>(chip);
     }
+}
+
+/// What is on a chip is nobody's to format, unless the chip is blank.
+fn not_formatted<P: Parts>() {
+    let config = config::<P>(SMALL, 64);
+    let memory = vec![0; config.memory_bytes::<P>().unwrap()];
+    let mut flash = RamChip::new(SMALL);
+    let mounts = |flash: &mut RamChip, config: &Config| {
+        let memory = vec![0; config.memory_bytes::<P>().unwrap()];
+        Drive::<P, _>::mount(flash, config, memory).map(|_| ())
+    };
+    assert_eq!(mounts(&mut flash, &config), Err(Error::NotFormatted));
+    // A chip that is protected from writes has no bad blocks.
+    flash.is_worn_out = true;
+    assert!(matches!(Drive::<P, _>::format(&mut flash, &config, memory.clone()), Err(Error::Full)));
+    flash.is_worn_out = false;
+    assert!((0..SMALL.blocks).all(|block| !flash.is_bad(block)));
+    // A format that was cut at its first program may be done once more.
+    flash.arm(2, Cut::Torn);
+    assert!(Drive::<P, _>::format(&mut flash, &config, memory.clone()).is_err());
+    flash.power_on();
+    assert_eq!(mounts(&mut flash, &config), Err(Error::NotFormatted));
+    let mut drive = Drive::<P, _>::format(&mut flash, &config, memory).unwrap();
+    for page in 0..config.logical_pages {
+        drive.write(&mut flash, page, &data(512, page, 1)).unwrap();
+    }
+    // Reads that fail, and metadata looked for in another place.
+    flash.is_off = true;
+    assert_eq!(mounts(&mut flash, &config), Err(Error::OtherDrive));
+    flash.is_off = false;
+    let in_page = Config { chip: Chip { meta: MetaPlace::InPage, ..SMALL }, ..config };
+    let fewer = Config { logical_pages: config.logical_pages - 1, ..config };
+    assert_eq!(mounts(&mut flash, &in_page), Err(Error::OtherDrive));
+    assert_eq!(mounts(&mut flash, &fewer), Err(Error::OtherDrive));
+    assert_eq!(mounts(&mut flash, &config), Ok(()));
+}
+
+#[test]
+fn only_a_blank_chip_is_said_to_want_a_format() {
+    not_formatted::<Gecko>();
+    not_formatted::<Smallest>();
+    not_formatted::<RamTable>();
 }
 
 #[test]

@@ -139,6 +139,10 @@ fn what_breaks_a_rule_is_a_finding() {
         let found = found(&plugin(name, &write(body), "plugin.write = write;"));
         assert!(found.contains(expected), "{name}: {found}");
     }
+    let far = "static int32_t far(void *memory, uint32_t page, const uint8_t *data)\n\
+               { (void)page; (void)data; ((uint8_t *)memory)[60] = 1; return 0; }";
+    let found_far = found(&plugin("far", far, "plugin.write = far;"));
+    assert!(found_far.contains("behind its memory"), "{found_far}");
     let huge = "static size_t huge(const phelsuma_chip *c, uint32_t p) { (void)c; (void)p; return (size_t)-1; }";
     let found = found(&plugin("huge", huge, "plugin.memory_bytes = huge;"));
     assert!(found.contains("more than a gigabyte"), "{found}");
