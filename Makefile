@@ -209,20 +209,21 @@ thorough-mcu: test-mcu firmware-boots
 # microcontrollers with each of its parts, and littlefs, whose sources are in a package of the registry. Whoever has dhara
 # names the folder that has its folder: make plugins DHARA=FOLDER.
 PLUGINS    := $(or $(CARGO_TARGET_DIR),target)/plugins
-PLUGIN_CC  := gcc -std=c11 -O2 -fPIC -shared -Icrates/plugin/include -Icrates/mcu-c/include
+PLUGIN_CC  := cc -std=c11 -O2 -fPIC -shared -Icrates/plugin/include -Icrates/mcu-c/include
 PLUGIN_WARNS := -Wall -Wextra -Werror
 DHARA      ?=
 LITTLEFS = $(shell $(CARGO) metadata --format-version 1 --locked --all-features | python3 -c "import json, sys; \
 	print(next(p['manifest_path'] for p in json.load(sys.stdin)['packages'] if p['name'] == 'littlefs2-sys'))" | \
 	sed 's|Cargo.toml$$|littlefs|')
-.PHONY: plugins plugins-tried test-plugins
-plugins:
+.PHONY: plugins own-plugins plugins-tried test-plugins
+own-plugins:
 	@mkdir -p $(PLUGINS)
 	$(PLUGIN_CC) $(PLUGIN_WARNS) examples/plugins/page_table.c -o $(PLUGINS)/page-table.so
 	$(PLUGIN_CC) $(PLUGIN_WARNS) -DTRUSTS_LAST_PAGE examples/plugins/page_table.c -o $(PLUGINS)/trusts-last-page.so
 	@for parts in gecko smallest ram-table; do $(MAKE) --no-print-directory mcu-library MCU_PARTS=$$parts && \
 		$(PLUGIN_CC) $(PLUGIN_WARNS) -DPARTS="\"$$parts\"" examples/plugins/phelsuma.c $(MCU_BUILT)/libphelsuma_mcu_c.a \
 			-o $(PLUGINS)/phelsuma-c-$$parts.so || exit 1; done
+plugins: own-plugins
 	@littlefs="$(LITTLEFS)"; $(PLUGIN_CC) -DLFS_NO_MALLOC -DLFS_NO_DEBUG -DLFS_NO_WARN -DLFS_NO_ERROR -I$$littlefs \
 		examples/plugins/littlefs.c $$littlefs/lfs.c $$littlefs/lfs_util.c -o $(PLUGINS)/littlefs.so
 	$(if $(DHARA),$(PLUGIN_CC) -I$(DHARA) examples/plugins/dhara.c $(DHARA)/dhara/*.c -o $(PLUGINS)/dhara.so)
@@ -231,8 +232,8 @@ plugins:
 # be found out.
 PHELSUMA_TESTED = $(or $(CARGO_TARGET_DIR),target)/debug/phelsuma
 PLUGIN_TRIED := --pages-per-block 16 --blocks 48 --ratio 0.35 --writes 60 --defects
-test-plugins: plugins
-	$(PHELSUMA_TESTED) crash $(foreach parts,gecko smallest ram-table,--plugin $(PLUGINS)/phelsuma-c-$(parts).so) \
+test-plugins: own-plugins
+	@$(PHELSUMA_TESTED) crash $(foreach parts,gecko smallest ram-table,--plugin $(PLUGINS)/phelsuma-c-$(parts).so) \
 		$(PLUGIN_TRIED) --cuts 40
 	@! $(PHELSUMA_TESTED) crash --plugin $(PLUGINS)/trusts-last-page.so $(PLUGIN_TRIED) --cuts 40 >/dev/null
 
@@ -338,7 +339,7 @@ test:
 	@$(MAKE) --no-print-directory nbd-clients page-browser python-venv & fetching=$$!; \
 	$(MAKE) --no-print-directory lint no-std; checked=$$?; wait $$fetching && exit $$checked
 	$(TESTED) test --workspace $(FEATURES) --quiet --no-run
-	@$(MAKE) --no-print-directory python-package
+	@$(MAKE) --no-print-directory python-package mcu-header-check test-plugins
 	@$(MAKE) --no-print-directory test-python >$(PY_LOG) 2>&1 & python=$$!; \
 	$(TESTED) test --workspace $(FEATURES) --quiet; tested=$$?; \
 	wait $$python; checked=$$?; cat $(PY_LOG); exit $$((tested | checked))
