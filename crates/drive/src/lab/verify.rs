@@ -13,15 +13,19 @@ use phelsuma_ftl::{
 use phelsuma_nand::{Content, LogicalPage, OpCounts, Purpose, SimNand, Time};
 use std::sync::Arc;
 
-/// Brings the drive up; the moment it is ready in simulated time is how long that took.
+/// Brings the drive up after a cut; the moment it is ready in simulated time is how long that took.
 pub(crate) fn bring_up(nand: &mut CutNand, subject: &dyn Subject) -> Checked<(Box<dyn Ftl<CutNand>>, Time)> {
+    bring_up_when(nand, subject, "the drive does not come up")
+}
+
+fn bring_up_when(nand: &mut CutNand, subject: &dyn Subject, failing: &str) -> Checked<(Box<dyn Ftl<CutNand>>, Time)> {
     let before = Counted::on(&nand.sim);
     match subject.recover(nand, Time::ZERO) {
         Ok((ftl, report)) => {
             within_bound(&before, &nand.sim, &report)?;
             Ok((ftl, report.done))
         }
-        Err(error) => failure(FailureKind::Stuck, format!("the drive does not come up: {error}")),
+        Err(error) => failure(FailureKind::Stuck, format!("{failing}: {error}")),
     }
 }
 
@@ -94,7 +98,7 @@ pub(crate) fn verify(
         return Ok(());
     }
     nand.sim.forget_fingerprint();
-    let (again, _) = bring_up(nand, subject)?;
+    let (again, _) = bring_up_when(nand, subject, "it came up once, and then not any more")?;
     ftl = again;
     compare(ftl.as_mut(), nand, &model, "after a second, clean recovery")?;
 
@@ -104,7 +108,7 @@ pub(crate) fn verify(
         write_one(ftl.as_mut(), nand, &mut model, page, (1 << 30) - 1, Time::ZERO)?;
     }
     power_cycle(ftl.as_mut(), nand, Time::ZERO)?;
-    (ftl, _) = bring_up(nand, subject)?;
+    (ftl, _) = bring_up_when(nand, subject, "it does not come up after three more writes")?;
     after_cut(ftl.as_mut(), nand, &mut model, "after three writes and a clean recovery")?;
 
     let mut at = Time::ZERO;
@@ -115,7 +119,7 @@ pub(crate) fn verify(
     consistent(ftl.as_mut(), nand, &model, "after two overwrites")?;
 
     power_cycle(ftl.as_mut(), nand, at)?;
-    let (mut last, _) = bring_up(nand, subject)?;
+    let (mut last, _) = bring_up_when(nand, subject, "it does not come up after it was written over twice")?;
     after_cut(last.as_mut(), nand, &mut model, "after two overwrites and a clean recovery")
 }
 
