@@ -36,7 +36,7 @@ pub struct Config {
     /// Room for mapping entries that are not on flash yet: a power of two, at least 16. Eight bytes of memory each. With
     /// fewer there is room for fewer host pages; 1,024 suit 128 MiB.
     pub dirty_slots: u32,
-    /// Blocks that may be opened until a dirty entry is written: at least 4. PHELSUMA_WINDOW is a good one.
+    /// Blocks that may be opened until a dirty entry is written: at least 4. PHELSUMA_WINDOW is a good one. It does not shrink.
     pub window: u32,
     /// Blocks that may be bad or grow bad. A fiftieth of all is usual.
     pub bad_blocks: u32,

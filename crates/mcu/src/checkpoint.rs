@@ -7,6 +7,7 @@
 use crate::barriers::Barrier;
 use crate::config::Parts;
 use crate::drive::{Drive, META, NOWHERE, Open, STREAMS, Source, state};
+use crate::entries::is_page;
 use crate::error::Error;
 use crate::flash::{Flash, MetaPlace};
 use crate::layout::{OPENS_A_CHECKPOINT, PART_BYTES};
@@ -36,6 +37,9 @@ pub(crate) mod header {
     pub(crate) const IN_DOUBT: u32 = 11;
     /// The block of the checkpoint before it.
     pub(crate) const FORMER: u32 = 12;
+
+    /// [`Config::window`](crate::Config::window).
+    pub(crate) const WINDOW: u32 = 13;
 
     /// `PhM1`.
     pub(crate) const MAGIC: u32 = 0x314d_6850;
@@ -103,13 +107,24 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             let dirty = self.layout.dirty_of.get(self.memory(), part);
             let oldest = self.layout.oldest_of.get(self.memory(), part);
             let is_old = dirty & !TRIMS > 0 && self.state.opens.saturating_sub(oldest) + 2 > self.config.window;
-            let is_old = is_old && self.config.keeps(Barrier::OldEntriesWritten);
+            let is_old = (is_old || self.is_too_new(flash, part)) && self.config.keeps(Barrier::OldEntriesWritten);
             if (dirty & TRIMS != 0 && self.config.keeps(Barrier::TrimsWritten)) || is_old {
                 self.synchronize(flash, part)?;
             }
         }
         self.state.trims = 0;
         Ok(())
+    }
+
+    /// Whether a mount has written this translation page, and entries were replayed since. By its number it is newer than they,
+    /// and the next mount would not replay them.
+    fn is_too_new<F: Flash>(&self, flash: &mut F, part: u32) -> bool {
+        let place = self.layout.directory.get(self.memory(), part);
+        let is_of_mount = |seq| Self::session_of(seq) == Self::session_of(self.state.seq);
+        !self.state.has_checkpoint
+            && self.layout.dirty_of.get(self.memory(), part) & !TRIMS > 0
+            && is_page(place)
+            && self.read_meta(flash, place).is_ok_and(|meta| is_of_mount(meta.seq))
     }
 
     fn compose_state(&mut self, recorded: u64) {
@@ -135,6 +150,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             (header::BACK, back),
             (header::IN_DOUBT, u32::from(self.state.in_doubt && self.config.keeps(Barrier::DoubtKept))),
             (header::FORMER, self.state.checkpoint_block),
+            (header::WINDOW, self.config.window),
         ] {
             self.set_header(word, value);
         }

@@ -1,6 +1,6 @@
 //! Collections: the live pages of the emptiest block are moved, a few with each write.
 
-use crate::config::{HIGH, LOW, Parts};
+use crate::config::{HIGH, Parts};
 use crate::drive::{Drive, META, MOVED, Missing, NOWHERE, Source, Victim, state};
 use crate::entries::{Before, Entry, is_page};
 use crate::error::Error;
@@ -66,18 +66,18 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     }
 
     fn wants_checkpoint(&self) -> bool {
-        self.checkpoint_is_due() || (self.state.free < LOW && self.state.held > 0)
+        self.checkpoint_is_due() || (self.state.free < self.sizes.low && self.state.held > 0)
     }
 
     fn try_to_make_room<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
         self.keep_up(flash)?;
-        let lacks = self.state.free + self.state.held < HIGH;
+        let lacks = self.state.free + self.state.held < self.sizes.low + HIGH;
         if lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some() {
             self.collect_some(flash)?;
         }
         // Each block that is collected gives at least a page more than it takes.
         for _ in 0..self.config.chip.blocks * 4 {
-            if self.state.free >= LOW {
+            if self.state.free >= self.sizes.low {
                 return Ok(());
             }
             if self.state.held > 0 {
@@ -111,14 +111,18 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 self.flush_reports(flash)?;
             }
             self.keep_up(flash)?;
-            if self.state.free <= LOW && self.state.held > 0 {
+            if self.state.free <= self.sizes.low && self.state.held > 0 {
                 self.checkpoint(flash)?;
             } else if !self.has_room_for_entry() {
                 self.synchronize_fullest(flash)?;
             } else if !self.lacks_blocks() {
                 continue;
-            } else if (self.state.victim.block != NOWHERE || self.choose(flash)) && self.state.free + 1 >= LOW {
+            } else if (self.state.victim.block != NOWHERE || self.choose(flash))
+                && self.state.free + 1 >= self.sizes.low
+            {
                 self.collect_page(flash)?;
+            } else if self.state.free < self.sizes.low {
+                self.make_room(flash)?;
             } else {
                 return Ok(false);
             }
@@ -134,7 +138,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Whether pages are to be moved in idle time.
     fn lacks_blocks(&self) -> bool {
-        let lacks = self.state.free + self.state.held < HIGH + IDLE;
+        let lacks = self.state.free + self.state.held < self.sizes.low + HIGH + IDLE;
         lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some()
     }
 

@@ -58,7 +58,7 @@ impl Parts for RamTable {
     const VALIDITY: Validity = Validity::ByMapping;
 }
 
-/// A drive's configuration. Chip and logical pages stay as they are from format on.
+/// A drive's configuration. Chip and logical pages stay as they are from format on; the rest may change at a mount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The chip.
@@ -68,7 +68,8 @@ pub struct Config {
     /// Room for mapping entries that are not on flash yet, eight bytes each: a power of two. Seven eighths are used. A
     /// write programs the fewer translation pages the more there are. Unused with [`Mapping::Ram`].
     pub dirty_slots: u32,
-    /// Blocks that may be opened until a dirty entry is written: a mount reads the metadata of so many blocks.
+    /// Blocks that may be opened until a dirty entry is written: a mount reads the metadata of so many blocks. It may grow from
+    /// mount to mount, and not shrink.
     pub window: u32,
     /// Blocks that may be bad or grow bad, of the factory's as well.
     pub bad_blocks: u32,
@@ -97,11 +98,12 @@ pub enum ConfigError {
     BadBlocks,
 }
 
-/// Free blocks below which nothing is written for the host: a collection needs two, a checkpoint one, and one may fail.
+/// Free blocks below which nothing is written for the host: a collection needs two, a checkpoint one, one may fail, and merges
+/// of runs take one. Where they take more, it is more (`Sizes::low`).
 pub(crate) const LOW: u32 = 5;
 
-/// Free blocks, those included that are free with the next checkpoint, below which blocks are collected.
-pub(crate) const HIGH: u32 = LOW + 2;
+/// Free blocks above that, those included that are free with the next checkpoint, below which blocks are collected.
+pub(crate) const HIGH: u32 = 2;
 
 impl Config {
     /// A drive of `logical_pages` with room for `dirty_slots` entries, a window of 24 blocks, 2 % bad blocks, and no
@@ -168,7 +170,7 @@ impl Config {
         let sizes = Sizes::of(self, validity);
         let ppb = self.chip.pages_per_block as u64;
         // Open blocks, free ones, those that wait for a checkpoint, and one that is being collected.
-        let apart = HIGH + 3 + 1 + OPENS_A_CHECKPOINT / 2;
+        let apart = sizes.low + HIGH + 3 + 1 + OPENS_A_CHECKPOINT / 2;
         let Some(blocks) = self.chip.blocks.checked_sub(apart + self.bad_blocks) else { return false };
         let metadata = sizes.translation_pages + sizes.run_pages / 2 + sizes.parts;
         let live = (self.logical_pages + metadata) as u64;

@@ -204,7 +204,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         ];
         let fits = expected.iter().all(|(word, value)| self.header().get(self.memory(), *word) == *value);
         let runs = self.header().get(self.memory(), header::RUNS);
-        if fits && runs <= self.sizes.runs { Ok(()) } else { Err(Error::OtherDrive) }
+        // Entries may be as far back as the window was.
+        let window = self.header().get(self.memory(), header::WINDOW);
+        if fits && runs <= self.sizes.runs && window <= self.config.window { Ok(()) } else { Err(Error::OtherDrive) }
     }
 
     /// A session behind all others begins, and bad blocks are known.

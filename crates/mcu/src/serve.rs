@@ -96,6 +96,12 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             self.make_room_for_entry(flash, page)?;
             self.state.appended = self.state.opens;
             self.enter(flash, page, NONE)?;
+            // The next checkpoint writes all translation pages with trims. They are to fit into the blocks that are free.
+            let dirty = self.layout.dirty_of;
+            let with_trims = (0..dirty.entries).filter(|part| dirty.get(self.memory(), *part) & TRIMS != 0).count();
+            if with_trims as u32 >= self.ppb() {
+                self.sync(flash)?;
+            }
         }
         Ok(())
     }

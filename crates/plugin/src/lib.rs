@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A plugin keeps its whole state in memory that is lent. So the laboratory copies a drive by copying bytes. The state
-//! may hold pointers into itself: all copies of a drive take turns in the same memory ([`arena`]).
+//! may hold pointers into itself: all copies of a drive take turns in the same memory.
 
 // A C interface has no other way in.
 #![allow(unsafe_code)]

@@ -247,3 +247,53 @@ fn a_chip_that_is_worn_out_is_read_as_it_was() {
         }
     }
 }
+
+/// Mounts with other slots or parts write translation pages, and the next mount counts what came before them.
+fn options_change<P: Parts, Q: Parts>(slots: [u32; 3], seed: u64) {
+    let mut host = Host::new::<P>(SMALL, seed);
+    let of = |slots: u32| Config { dirty_slots: slots, ..host.config };
+    let most = slots.map(|slots| of(slots).most_logical_pages::<P>().min(of(slots).most_logical_pages::<Q>()));
+    host.config.logical_pages = most.into_iter().min().unwrap();
+    host.possible.truncate(host.config.logical_pages as usize);
+    host.config.dirty_slots = slots[0];
+    let memory = host.memory::<P>();
+    let mut drive = Drive::<P, _>::format(&mut host.flash, &host.config, memory).unwrap();
+    let requests = 1 + host.random.below(1_500);
+    host.session(&mut drive, requests);
+    drive.sync(&mut host.flash).unwrap();
+    for slots in [slots[1], slots[2]] {
+        host.config.dirty_slots = slots;
+        let memory = host.memory::<Q>();
+        let mut drive = Drive::<Q, _>::mount(&mut host.flash, &host.config, memory).unwrap();
+        host.compare(&mut drive, &format!("{slots} slots, seed {seed}"));
+        let requests = if seed % 2 == 0 { 0 } else { 20 };
+        host.session(&mut drive, requests);
+        drive.sync(&mut host.flash).unwrap();
+    }
+}
+
+#[test]
+fn slots_and_parts_may_change_at_a_mount() {
+    for seed in 0..12 {
+        options_change::<Gecko, Gecko>([256, 16, 16], seed);
+        options_change::<Gecko, Gecko>([64, 32, 32], seed);
+        options_change::<Gecko, Gecko>([256, 16, 256], seed);
+        options_change::<Smallest, Smallest>([256, 16, 16], seed);
+        options_change::<RamTable, Smallest>([64, 16, 16], seed);
+        options_change::<Smallest, RamTable>([64, 16, 16], seed);
+    }
+}
+
+#[test]
+fn a_window_does_not_shrink() {
+    let mut host = Host::new::<Gecko>(SMALL, 1);
+    let memory = host.memory::<Gecko>();
+    Drive::<Gecko, _>::format(&mut host.flash, &host.config, memory).unwrap();
+    for (window, expected) in
+        [(40, None), (24, Some(Error::OtherDrive)), (40, None), (41, None), (40, Some(Error::OtherDrive))]
+    {
+        host.config.window = window;
+        let memory = host.memory::<Gecko>();
+        assert_eq!(Drive::<Gecko, _>::mount(&mut host.flash, &host.config, memory).err(), expected, "{window}");
+    }
+}

@@ -131,7 +131,7 @@ fn since(flash: &RamChip, before: [u64; 4]) -> [u64; 3] {
 
 /// Writes of every kind, each after idle work to its end.
 fn is_bounded<P: Parts>(chip: Chip, dirty_slots: u32, overwrites: u32) {
-    let config = config::<P>(chip, dirty_slots);
+    let config = Config { window: 4, ..config::<P>(chip, dirty_slots) };
     let mut flash = RamChip::new(chip);
     let mut drive = Drive::<P, _>::format(&mut flash, &config, vec![0; config.memory_bytes::<P>().unwrap()]).unwrap();
     let mut random = Random(11);
@@ -139,6 +139,11 @@ fn is_bounded<P: Parts>(chip: Chip, dirty_slots: u32, overwrites: u32) {
     let most = [WRITE_WHEN_MAINTAINED.reads, WRITE_WHEN_MAINTAINED.programs, WRITE_WHEN_MAINTAINED.erases];
     let (mut longest, mut idle) = ([0; 3], 0);
     for write in 0..config.logical_pages * (overwrites + 1) {
+        // Without idle work for a while, so that free blocks run low.
+        for _ in 0..if random.below(300) == 0 { random.below(400) } else { 0 } {
+            let page = random.below(config.logical_pages);
+            drive.write(&mut flash, page, &data(bytes, page, write)).unwrap();
+        }
         let mut calls = 0;
         while drive.maintain(&mut flash, 1).unwrap() {
             calls += 1;
@@ -173,8 +178,50 @@ fn a_write_after_idle_work_is_bounded() {
             is_bounded::<RamTable>(chip, slots, 4);
         }
     }
+    is_bounded::<Gecko>(SMALL, 256, 40);
     // Longer than a session, and with more blocks than the buffer of reports has room for.
     is_bounded::<Gecko>(Chip { blocks: 200, ..SMALL }, 64, 60);
+}
+
+/// A chip with small pages and many blocks, overwritten until few blocks are free.
+fn overwritten<P: Parts>(chip: Chip, writes: u32) -> (RamChip, Config, Drive<P, Vec<u8>>) {
+    let config = config::<P>(chip, 1024);
+    let mut flash = RamChip::new(chip);
+    let memory = vec![0; config.memory_bytes::<P>().unwrap()];
+    let mut drive = Drive::<P, _>::format(&mut flash, &config, memory).unwrap();
+    let mut random = Random(1);
+    for write in 0..writes {
+        let page = if write < config.logical_pages { write } else { random.below(config.logical_pages) };
+        let done = drive.write(&mut flash, page, &data(512, page, write));
+        assert_eq!(done, Ok(()), "write {write}: {:?}", drive.info());
+    }
+    (flash, config, drive)
+}
+
+fn trims_everywhere<P: Parts>(all: bool) {
+    let chip = Chip { pages_per_block: 32, blocks: 1024, ..SMALL };
+    let (mut flash, config, mut drive) = overwritten::<P>(chip, 45_000);
+    for page in (0..config.logical_pages).step_by(128) {
+        let pages = if all { 128.min(config.logical_pages - page) } else { 1 };
+        drive.trim(&mut flash, page, pages).unwrap();
+    }
+    drive.sync(&mut flash).unwrap();
+    drive.write(&mut flash, 0, &data(512, 0, 1)).unwrap();
+}
+
+#[test]
+fn trims_of_many_translation_pages_leave_room() {
+    for all in [false, true] {
+        trims_everywhere::<Gecko>(all);
+        trims_everywhere::<Smallest>(all);
+        trims_everywhere::<RamTable>(all);
+    }
+}
+
+#[test]
+fn merges_of_all_runs_leave_room() {
+    let (_, _, drive) = overwritten::<Gecko>(Chip { blocks: 2048, ..SMALL }, 60_000);
+    assert!(!drive.info().read_only);
 }
 
 /// What a drive as large as three quarters of a chip costs, under uniform writes.
