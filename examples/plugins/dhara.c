@@ -145,7 +145,8 @@ static int32_t read(void *memory, uint32_t page, uint8_t *data)
 static int32_t write(void *memory, uint32_t page, const uint8_t *data)
 {
   dhara_error_t error = DHARA_E_NONE;
-  return result_of(dhara_map_write(&((struct state *)memory)->map, page, data, &error), error);
+  const int failed = dhara_map_write(&((struct state *)memory)->map, page, data, &error);
+  return result_of(failed, error);
 }
 
 static int32_t trim(void *memory, uint32_t first, uint32_t pages)
@@ -160,7 +161,8 @@ static int32_t trim(void *memory, uint32_t first, uint32_t pages)
 static int32_t sync(void *memory)
 {
   dhara_error_t error = DHARA_E_NONE;
-  return result_of(dhara_map_sync(&((struct state *)memory)->map, &error), error);
+  const int failed = dhara_map_sync(&((struct state *)memory)->map, &error);
+  return result_of(failed, error);
 }
 
 const phelsuma_plugin *phelsuma_plugin_v1(void)

@@ -142,6 +142,10 @@ fn experiment(config: &mut LabConfig<Tried>, args: &Args, bars: &Bars, several: 
     let sweep = if args.replay.is_some() { sweep } else { sweep.shortening() };
     let report = sweep.telling(&|now| counter.count("branches", now.branches)).run();
     bar.done();
+    if report.as_ref().is_ok_and(|report| report.operations == 0) {
+        let name = config.ftl.name();
+        return Err(Failure::Failed(format!("{name}: it programs and erases nothing, so nothing was tried")));
+    }
     report.map_err(|error| about(config, factory_bad > 0, error, several))
 }
 

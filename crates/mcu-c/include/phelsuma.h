@@ -158,7 +158,7 @@ typedef struct phelsuma_config {
    */
   uint32_t dirty_slots;
   /**
-   * Blocks that may be opened until a dirty entry is written: at least 4. PHELSUMA_WINDOW is a good one.
+   * Blocks that may be opened until a dirty entry is written: at least 4. PHELSUMA_WINDOW is a good one. It does not shrink.
    */
   uint32_t window;
   /**

@@ -58,7 +58,8 @@
 #define PHELSUMA_PLUGIN_LOSES_UNSYNCED 1
 
 /**
- * A flag: a page that decays is a read error for the pages concerned and no others. Without it nothing is promised.
+ * A flag: a page that decays is a read error for the pages concerned and no others. Without it a loss is counted apart; data
+ * that were never written there are a finding all the same.
  */
 #define PHELSUMA_PLUGIN_DETECTS_DECAY 2
 

@@ -29,7 +29,8 @@ pub const SPARE_BYTES: usize = 16;
 /// A flag: a power cut may take back what was written since the last `sync`.
 pub const LOSES_UNSYNCED: u32 = 1;
 
-/// A flag: a page that decays is a read error for the pages concerned and no others. Without it nothing is promised.
+/// A flag: a page that decays is a read error for the pages concerned and no others. Without it a loss is counted apart; data
+/// that were never written there are a finding all the same.
 pub const DETECTS_DECAY: u32 = 2;
 
 /// A flag: no promise is made where a program or an erase fails.

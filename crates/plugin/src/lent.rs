@@ -14,6 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Operations of a call until it is taken for one that never ends, times the pages of the chip.
 const CALL_MAX: u64 = 64;
 
+/// After so many broken rules a call does not end by itself.
+const BREACHES_MAX: u64 = 10_000_000;
+
 /// A chip that is lent.
 #[derive(Debug)]
 pub(crate) struct Lent {
@@ -27,6 +30,8 @@ pub(crate) struct Lent {
     /// Pages read in full, spare areas read alone, pages programmed: of the last call.
     pub(crate) counts: [u64; 3],
     operations: u64,
+    /// How often the call has broken one.
+    breaches: u64,
     /// What rule was broken first.
     broken: Option<String>,
 }
@@ -34,7 +39,17 @@ pub(crate) struct Lent {
 impl Lent {
     pub(crate) fn new(chip: Chip, logical_pages: u32) -> Self {
         let (purpose, at) = (Purpose::Host, Time::ZERO);
-        Self { chip, logical_pages, nand: ptr::null_mut(), purpose, at, counts: [0; 3], operations: 0, broken: None }
+        Self {
+            chip,
+            logical_pages,
+            nand: ptr::null_mut(),
+            purpose,
+            at,
+            counts: [0; 3],
+            operations: 0,
+            breaches: 0,
+            broken: None,
+        }
     }
 
     /// What a plugin gets. `lent` has to stay where it is for as long as that is used.
@@ -45,7 +60,7 @@ impl Lent {
     /// Lends `nand` from now on.
     pub(crate) fn begin(&mut self, nand: &mut CutNand, purpose: Purpose, at: Time) {
         (self.nand, self.purpose, self.at) = (nand, purpose, at);
-        (self.counts, self.operations) = ([0; 3], 0);
+        (self.counts, self.operations, self.breaches) = ([0; 3], 0, 0);
     }
 
     /// Takes it back. A rule that was broken meanwhile is a defect of the plugin.
@@ -55,7 +70,13 @@ impl Lent {
     }
 
     fn breaks(&mut self, rule: impl Into<String>) -> i32 {
-        self.broken.get_or_insert_with(|| rule.into());
+        self.breaches += 1;
+        let rule = self.broken.get_or_insert_with(|| rule.into());
+        if self.breaches > BREACHES_MAX {
+            // It goes on for ever, and only an end of the process ends it.
+            eprintln!("phelsuma: a plugin goes on although a rule of flash is violated: {rule}");
+            std::process::exit(1);
+        }
         BAD
     }
 

@@ -117,6 +117,9 @@ impl Session {
 /// More memory than any plugin needs for a drive that the laboratory goes through.
 const MEMORY_MAX: usize = 1 << 30;
 
+/// What a page's buffer holds before a read.
+const NOTHING: u64 = 0x6e6f_7468_696e_6721;
+
 /// What a call has come to.
 struct Called {
     result: i32,
@@ -191,6 +194,8 @@ impl Ftl<CutNand> for Session {
         self.check_range(first, pages)?;
         let mut at = at;
         for page in first.0..first.0 + pages {
+            // What was written last is not to be read from here.
+            self.page.iter_mut().zip([NOTHING, !NOTHING].into_iter().cycle()).for_each(|(word, fill)| *word = fill);
             let called = self.call(nand, cause, at, |functions, memory, _, data| {
                 // SAFETY: as with a write.
                 unsafe { (functions.read)(memory, page, data.as_mut_ptr().cast()) }

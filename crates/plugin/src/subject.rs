@@ -31,6 +31,11 @@ impl Plugin {
     /// # Errors
     /// It does not suit the chip.
     pub fn most_logical_pages(&self, geometry: &Geometry) -> Result<u32, Unsuited> {
+        self.sizes(geometry).map(|(_, most)| most)
+    }
+
+    /// Bytes of a host page, and the most of them.
+    fn sizes(&self, geometry: &Geometry) -> Result<(u32, u32), Unsuited> {
         if geometry.dies() != 1 {
             return Err(self.unsuited(format!("plugins have one die, and there are {}", geometry.dies())));
         }
@@ -44,7 +49,7 @@ impl Plugin {
         if page_bytes > chip.page_bytes || !page_bytes.is_multiple_of(8) {
             return Err(self.unsuited(format!("a host page of {page_bytes} bytes is no multiple of 8 within a page")));
         }
-        Ok(most)
+        Ok((page_bytes, most))
     }
 
     /// A drive of so many host pages on a chip of this shape.
@@ -52,17 +57,14 @@ impl Plugin {
     /// # Errors
     /// It does not suit the chip, or so many do not fit.
     pub fn on(&self, geometry: &Geometry, logical_pages: u32) -> Result<PluginSubject, Unsuited> {
-        let most = self.most_logical_pages(geometry)?;
+        let (page_bytes, most) = self.sizes(geometry)?;
         if logical_pages > most {
             let ratio = (f64::from(most) / geometry.pages() as f64 * 1e4).floor() / 1e4;
             return Err(self.unsuited(format!(
                 "{logical_pages} logical pages do not fit; the largest ratio that fits is {ratio:.4}"
             )));
         }
-        let chip = chip_of(geometry);
-        // SAFETY: as above.
-        let page_bytes = unsafe { (self.0.host_page_bytes)(&raw const chip) };
-        Ok(PluginSubject { functions: self.0.clone(), chip, logical_pages, page_bytes })
+        Ok(PluginSubject { functions: self.0.clone(), chip: chip_of(geometry), logical_pages, page_bytes })
     }
 
     fn unsuited(&self, why: String) -> Unsuited {

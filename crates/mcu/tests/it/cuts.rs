@@ -266,7 +266,7 @@ fn options_change<P: Parts, Q: Parts>(slots: [u32; 3], seed: u64) {
         let memory = host.memory::<Q>();
         let mut drive = Drive::<Q, _>::mount(&mut host.flash, &host.config, memory).unwrap();
         host.compare(&mut drive, &format!("{slots} slots, seed {seed}"));
-        let requests = if seed % 2 == 0 { 0 } else { 20 };
+        let requests = if seed.is_multiple_of(2) { 0 } else { 20 };
         host.session(&mut drive, requests);
         drive.sync(&mut host.flash).unwrap();
     }
