@@ -1,6 +1,6 @@
 //! Collections: the live pages of the emptiest block are moved, a few with each write.
 
-use crate::config::{HIGH, Parts};
+use crate::config::{HIGH, LOW, Parts};
 use crate::drive::{Drive, META, MOVED, Missing, NOWHERE, Source, Victim, state};
 use crate::entries::{Before, Entry, is_page};
 use crate::error::Error;
@@ -61,23 +61,28 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         Ok(())
     }
 
+    /// Free blocks below which nothing is written for the host.
+    fn low(&self) -> u32 {
+        if self.has_gecko() { self.sizes.low(&self.config.chip) } else { LOW }
+    }
+
     fn is_session_long(&self) -> bool {
         self.state.seq & 0xffff > SESSION
     }
 
     fn wants_checkpoint(&self) -> bool {
-        self.checkpoint_is_due() || (self.state.free < self.sizes.low && self.state.held > 0)
+        self.checkpoint_is_due() || (self.state.free < self.low() && self.state.held > 0)
     }
 
     fn try_to_make_room<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
         self.keep_up(flash)?;
-        let lacks = self.state.free + self.state.held < self.sizes.low + HIGH;
+        let lacks = self.state.free + self.state.held < self.low() + HIGH;
         if lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some() {
             self.collect_some(flash)?;
         }
         // Each block that is collected gives at least a page more than it takes.
         for _ in 0..self.config.chip.blocks * 4 {
-            if self.state.free >= self.sizes.low {
+            if self.state.free >= self.low() {
                 return Ok(());
             }
             if self.state.held > 0 {
@@ -111,17 +116,15 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 self.flush_reports(flash)?;
             }
             self.keep_up(flash)?;
-            if self.state.free <= self.sizes.low && self.state.held > 0 {
+            if self.state.free <= self.low() && self.state.held > 0 {
                 self.checkpoint(flash)?;
             } else if !self.has_room_for_entry() {
                 self.synchronize_fullest(flash)?;
             } else if !self.lacks_blocks() {
                 continue;
-            } else if (self.state.victim.block != NOWHERE || self.choose(flash))
-                && self.state.free + 1 >= self.sizes.low
-            {
+            } else if (self.state.victim.block != NOWHERE || self.choose(flash)) && self.state.free + 1 >= self.low() {
                 self.collect_page(flash)?;
-            } else if self.state.free < self.sizes.low {
+            } else if self.state.free < self.low() {
                 self.make_room(flash)?;
             } else {
                 return Ok(false);
@@ -138,7 +141,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Whether pages are to be moved in idle time.
     fn lacks_blocks(&self) -> bool {
-        let lacks = self.state.free + self.state.held < self.sizes.low + HIGH + IDLE;
+        let lacks = self.state.free + self.state.held < self.low() + HIGH + IDLE;
         lacks || self.state.victim.block != NOWHERE || self.block_to_refresh().is_some()
     }
 

@@ -170,7 +170,8 @@ impl Config {
         let sizes = Sizes::of(self, validity);
         let ppb = self.chip.pages_per_block as u64;
         // Open blocks, free ones, those that wait for a checkpoint, and one that is being collected.
-        let apart = sizes.low + HIGH + 3 + 1 + OPENS_A_CHECKPOINT / 2;
+        let low = if matches!(validity, Validity::Gecko) { sizes.low(&self.chip) } else { LOW };
+        let apart = low + HIGH + 3 + 1 + OPENS_A_CHECKPOINT / 2;
         let Some(blocks) = self.chip.blocks.checked_sub(apart + self.bad_blocks) else { return false };
         let metadata = sizes.translation_pages + sizes.run_pages / 2 + sizes.parts;
         let live = (self.logical_pages + metadata) as u64;

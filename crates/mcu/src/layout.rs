@@ -1,6 +1,7 @@
 //! Where each structure stands in the memory that is lent to a drive.
 
 use crate::config::{Config, ConfigError, LOW, Mapping, Validity};
+use crate::flash::Chip;
 use crate::tables::{Bytes, Table16, Table32};
 
 /// A translation page that was never written, and no page at all.
@@ -99,8 +100,6 @@ pub(crate) struct Sizes {
     /// Runs, and their pages, that there can be.
     pub(crate) runs: u32,
     pub(crate) run_pages: u32,
-    /// Free blocks below which nothing is written for the host.
-    pub(crate) low: u32,
     /// Blocks that a mount replays.
     pub(crate) recent: u32,
     /// Parts of a checkpoint.
@@ -141,14 +140,18 @@ impl Sizes {
         let gecko = matches!(validity, Validity::Gecko);
         let runs = if gecko { top_level + 4 } else { 0 };
         let run_pages = if gecko { most.next_power_of_two() + 3 * most + 4 } else { 0 };
-        // One write may merge the runs of all levels: as many pages as the oldest run and all others.
-        let merged = if gecko { ceil(most + most.next_power_of_two(), config.chip.pages_per_block) } else { 1 };
-        let low = LOW + merged - 1;
         let recent = config.window + OPENS_A_CHECKPOINT + SLACK;
         let state =
             HEADER_BYTES + 2 * ceil(config.chip.blocks, 32) * 4 + 4 * (runs + 2 * run_pages + translation_pages);
         let parts = ceil(state, data - PART_BYTES);
-        Self { entries, translation_pages, report_bytes, reports, top_level, runs, run_pages, low, recent, parts }
+        Self { entries, translation_pages, report_bytes, reports, top_level, runs, run_pages, recent, parts }
+    }
+
+    /// Free blocks below which nothing is written for the host, on a drive with Logarithmic Gecko. One write may merge the runs
+    /// of all levels: as many pages as the oldest run and all others.
+    pub(crate) const fn low(&self, chip: &Chip) -> u32 {
+        let most = ceil(chip.blocks, self.reports);
+        LOW - 1 + ceil(most + most.next_power_of_two(), chip.pages_per_block)
     }
 }
 
