@@ -69,7 +69,7 @@ pub struct Config {
     /// write programs the fewer translation pages the more there are. Unused with [`Mapping::Ram`].
     pub dirty_slots: u32,
     /// Blocks that may be opened until a dirty entry is written: a mount reads the metadata of so many blocks. It may grow from
-    /// mount to mount, and not shrink.
+    /// mount to mount, and not shrink. With 4 there is room for a block of translation pages, with each more for another.
     pub window: u32,
     /// Blocks that may be bad or grow bad, of the factory's as well.
     pub bad_blocks: u32,
@@ -173,6 +173,10 @@ impl Config {
         let low = if matches!(validity, Validity::Gecko) { sizes.low(&self.chip) } else { LOW };
         let apart = low + HIGH + 3 + 1 + OPENS_A_CHECKPOINT / 2;
         let Some(blocks) = self.chip.blocks.checked_sub(apart + self.bad_blocks) else { return false };
+        // A checkpoint may have to write all translation pages whose entries are older than that.
+        if self.window < 3 + ceil(sizes.translation_pages, self.chip.pages_per_block) {
+            return false;
+        }
         let metadata = sizes.translation_pages + sizes.run_pages / 2 + sizes.parts;
         let live = (self.logical_pages + metadata) as u64;
         let room = blocks as u64 * ppb;
