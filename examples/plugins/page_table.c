@@ -1,5 +1,5 @@
 /*
- * An FTL of two hundred lines to begin with: a table in RAM, and a log on flash.
+ * An FTL of some three hundred lines to begin with: a table in RAM, and a log on flash.
  *
  * Each page has sixteen bytes beside it: which host page it is, its number, and checks of data and of these bytes. A mount
  * reads them all, and the page with the highest number counts. A trim writes a page as well.
