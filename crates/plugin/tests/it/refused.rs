@@ -85,10 +85,15 @@ fn what_does_not_suit_the_chip_says_what_would() {
 
 /// What the laboratory finds of a plugin although no power was cut.
 fn found(library: &Path) -> String {
+    found_of(library, 40)
+}
+
+/// The same of so many host pages.
+fn found_of(library: &Path, logical_pages: u32) -> String {
     let config = LabConfig {
         geometry: geometry(),
         timing: Timing::preset("gecko").unwrap(),
-        ftl: Plugin::load(library).unwrap().on(&geometry(), 40).unwrap(),
+        ftl: Plugin::load(library).unwrap().on(&geometry(), logical_pages).unwrap(),
         workload: Workload::Mixed,
         writes: 10,
         points: Points::Some(3),
@@ -143,6 +148,12 @@ fn what_breaks_a_rule_is_a_finding() {
                { (void)page; (void)data; ((uint8_t *)memory)[60] = 1; return 0; }";
     let found_far = found(&plugin("far", far, "plugin.write = far;"));
     assert!(found_far.contains("behind its memory"), "{found_far}");
+    // What was written last does not stand where a read is to put its data.
+    let echo = "static size_t room(const phelsuma_chip *c, uint32_t p) { (void)c; (void)p; return 64; }\n\
+                static int32_t echo(void *memory, uint32_t page, uint8_t *data)\n\
+                { (void)memory; (void)page; (void)data; return 0; }";
+    let found_echo = found_of(&plugin("echo", echo, "plugin.memory_bytes = room; plugin.read = echo;"), 1);
+    assert!(found_echo.contains("reads as"), "{found_echo}");
     let huge = "static size_t huge(const phelsuma_chip *c, uint32_t p) { (void)c; (void)p; return (size_t)-1; }";
     let found = found(&plugin("huge", huge, "plugin.memory_bytes = huge;"));
     assert!(found.contains("more than a gigabyte"), "{found}");
