@@ -140,9 +140,11 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             }
             for index in (0..self.ppb()).rev() {
                 let Ok(meta) = self.read_meta(flash, self.page_of(opened.block, index)) else { continue };
+                // Where a program of its own has failed, it may stand in a block that it takes for free: it was written again.
                 if meta.kind == Kind::Checkpoint
                     && meta.key + 1 == self.sizes.parts
                     && self.load_parts(flash, opened.block, index)
+                    && !self.had_nothing(opened.block)
                 {
                     self.state.checkpoint = meta.seq;
                     self.state.checkpoint_block = opened.block;
