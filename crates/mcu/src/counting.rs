@@ -96,17 +96,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         if let Some(open) = self.state.open.iter().find(|open| open.block == block) {
             return open.number;
         }
-        let mut newer = 0;
-        for at in 0..self.sizes.recent {
-            let Some(opened) = self.recent(at) else { break };
-            if self.counts(&opened) {
-                newer += 1;
-                if opened.block == block {
-                    break;
-                }
-            }
-        }
-        self.state.opens_at_checkpoint.saturating_sub(newer)
+        let known = self.state.opens_at_checkpoint;
+        let at = (0..known).find(|at| self.recent(*at).is_some_and(|opened| opened.block == block));
+        at.map_or(0, |at| known - at - 1)
     }
 
     /// Numbers of dirty entries are kept from now on.

@@ -40,22 +40,13 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Goes through the pages that count, in the order of their programs.
     pub(crate) fn replay<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
-        let (mut since, mut kept, mut end) = (0, 0, 0);
+        let known = (0..self.sizes.recent).take_while(|at| self.recent(*at).is_some()).count() as u32;
+        let is_since = |at: &u32| self.recent(*at).is_some_and(|opened| opened.first > self.state.checkpoint);
+        let since = (0..known).filter(is_since).count() as u32;
         let back = self.header().get(self.memory(), header::BACK);
-        for at in 0..self.sizes.recent {
-            let Some(opened) = self.recent(at) else { break };
-            if !self.counts(&opened) {
-                continue;
-            }
-            let is_since = opened.first > self.state.checkpoint;
-            since += u32::from(is_since);
-            if !is_since && kept >= since + back {
-                break;
-            }
-            (kept, end) = (kept + 1, at + 1);
-        }
-        // Blocks are numbered from the oldest of these on.
-        (self.state.opens, self.state.opens_at_checkpoint) = (kept, kept);
+        let end = since.saturating_add(back).min(known);
+        // Blocks are numbered as the scan ordered them. Those that do not count take places in its list as well.
+        (self.state.opens, self.state.opens_at_checkpoint) = (known, known);
         let cursor =
             |stream: usize| Cursor { stream: stream as u32, left: end, block: None, index: 0, found: None, torn: NONE };
         let mut cursors = [cursor(HOST), cursor(MOVED), cursor(META)];

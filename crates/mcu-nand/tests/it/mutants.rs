@@ -38,8 +38,8 @@ fn found(barrier: Option<Barrier>) -> Option<String> {
     for life in WENT_WRONG {
         let mut config = life_of(life);
         config.ftl.config = Config { forgets: barrier, ..config.ftl.config };
-        if let Some(found) = config.relive(life.5).unwrap() {
-            return Some(format!("life {} of seed {}: {}", life.5, life.2, found.message));
+        if let Some(found) = config.relive(life.6).unwrap() {
+            return Some(format!("life {} of seed {}: {}", life.6, life.3, found.message));
         }
     }
     let geometry = Geometry::new(512, 16, 32, 1, 1).unwrap();
