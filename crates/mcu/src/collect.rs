@@ -211,14 +211,25 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             let stale =
                 self.state.victim.stale.get(index as usize / 32).is_some_and(|word| word >> (index % 32) & 1 == 1);
             let page = self.page_of(block, index);
-            let moved = !stale && self.move_if_live(flash, page)?;
-            self.state.victim.next = index + 1;
+            let moved = (!stale || self.state.in_doubt) && self.move_if_live(flash, page)?;
+            // A doubt has pages judged again.
+            if self.state.victim.next == index {
+                self.state.victim.next = index + 1;
+            }
             if moved {
                 return Ok(true);
             }
         }
         self.finish(flash);
         Ok(false)
+    }
+
+    /// Reports may be missing, or wrong. From now on the mapping alone says what is live, also of pages judged before.
+    pub(crate) fn doubt(&mut self) {
+        if !self.state.in_doubt {
+            self.state.in_doubt = true;
+            self.state.victim.next = 0;
+        }
     }
 
     /// No page of the victim is live.
@@ -244,7 +255,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             Err(Missing::Erased) => return Ok(false),
             Err(Missing::Unreadable) => {
                 // A translation page may name it for ever.
-                self.state.in_doubt = true;
+                self.doubt();
                 return Ok(false);
             }
         };

@@ -84,7 +84,14 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
     fn count_page(&mut self, page: u32) {
         if page < self.config.chip.pages() {
             let block = self.block_of(page);
-            let count = self.count(block);
+            let mut count = self.count(block);
+            if count == state::FREE || count == state::HELD {
+                // What took the place of this page cannot be read any more. Nothing that is named is free.
+                let of = if count == state::FREE { &mut self.state.free } else { &mut self.state.held };
+                *of -= 1;
+                count = 0;
+                self.doubt();
+            }
             if count < state::FIRST {
                 self.set_count(block, count + 1);
             }

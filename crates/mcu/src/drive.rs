@@ -101,7 +101,7 @@ pub(crate) struct State {
     pub(crate) runs: u32,
     /// The translation page that [`Layout::page`] holds.
     pub(crate) loaded: u32,
-    /// Reports may be missing: a page counts as live only if the mapping says so as well.
+    /// Reports may be missing, or wrong: what is live the mapping alone says.
     pub(crate) in_doubt: bool,
     /// Reports are being written: none can be taken.
     pub(crate) recording: bool,

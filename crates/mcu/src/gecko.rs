@@ -88,7 +88,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 words.set(self.memory_mut(), at, block | ERASED);
             }
             // Older reports would count.
-            None => self.state.in_doubt = true,
+            None => self.doubt(),
         }
         let count = self.count(block);
         if count < state::FIRST {
@@ -145,7 +145,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 let bits = words.get(self.memory(), at);
                 words.set(self.memory_mut(), at, bits | 1 << (index % 32));
             }
-            None => self.state.in_doubt = true,
+            None => self.doubt(),
         }
     }
 
@@ -342,7 +342,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 Ok(meta) if meta.kind == Kind::Gecko => self.reports_in(input.page),
                 _ => {
                     // Its reports are lost.
-                    self.state.in_doubt = true;
+                    self.doubt();
                     0
                 }
             };
@@ -380,7 +380,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                         break;
                     }
                 }
-                _ => self.state.in_doubt = true,
+                _ => self.doubt(),
             }
         }
         stale

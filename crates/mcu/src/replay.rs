@@ -23,6 +23,10 @@ struct Cursor {
     found: Option<(u32, Meta)>,
     /// A page behind all that were found whose metadata cannot be read.
     torn: u32,
+    /// Its session.
+    torn_in: u64,
+    /// The session has gone on behind such a page, so no cut has torn it: what it held is lost.
+    has_lost: bool,
 }
 
 impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
@@ -47,8 +51,16 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         let end = since.saturating_add(back).min(known);
         // Blocks are numbered as the scan ordered them. Those that do not count take places in its list as well.
         (self.state.opens, self.state.opens_at_checkpoint) = (known, known);
-        let cursor =
-            |stream: usize| Cursor { stream: stream as u32, left: end, block: None, index: 0, found: None, torn: NONE };
+        let cursor = |stream: usize| Cursor {
+            stream: stream as u32,
+            left: end,
+            block: None,
+            index: 0,
+            found: None,
+            torn: NONE,
+            torn_in: 0,
+            has_lost: false,
+        };
         let mut cursors = [cursor(HOST), cursor(MOVED), cursor(META)];
         for cursor in &mut cursors {
             self.advance(flash, cursor);
@@ -60,6 +72,10 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
             self.advance(flash, first);
             let is_last = cursors.iter().all(|cursor| cursor.found.is_none());
             self.apply(flash, &opened, (page, meta), is_last)?;
+        }
+        if cursors.iter().any(|cursor| cursor.has_lost) {
+            // An older version answers now, which may be reported as stale.
+            self.doubt();
         }
         self.state.torn = cursors.map(|cursor| cursor.torn);
         Ok(())
@@ -84,9 +100,13 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 let page = self.page_of(opened.block, cursor.index);
                 cursor.index += 1;
                 let read = self.read_meta(flash, page);
-                cursor.torn = if read == Err(Missing::Unreadable) { page } else { cursor.torn };
+                let session = Self::session_of(opened.first);
+                if read == Err(Missing::Unreadable) {
+                    (cursor.torn, cursor.torn_in) = (page, session);
+                }
                 if let Some(meta) = read.ok().filter(|meta| meta.seq >= opened.first) {
                     cursor.found = Some((page, meta));
+                    cursor.has_lost |= cursor.torn != NONE && cursor.torn_in == session;
                     cursor.torn = NONE;
                     return;
                 }

@@ -36,7 +36,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                 Ok(meta) if meta.kind == Kind::Translation && meta.key == part => return,
                 // Nothing tells any more which pages are stale that it had named.
                 _ => {
-                    self.state.in_doubt = true;
+                    self.doubt();
                     LOST
                 }
             }

@@ -107,7 +107,7 @@ pub(crate) type Life = (usize, MetaPlace, Mcu, u64, u32, u32, u64);
 
 /// Lives that failed once. What held blocks, pages that read well once, blocks that were bad before, a place that is of the same
 /// page again, and blocks of many mounts in a row have to do with a mount.
-pub(crate) const WENT_WRONG: [Life; 7] = [
+pub(crate) const WENT_WRONG: [Life; 9] = [
     (0, MetaPlace::Spare, Mcu::Gecko, 1, 0, 0, 31),
     (0, MetaPlace::InPage, Mcu::RamTable, 1, 0, 0, 121),
     (0, MetaPlace::Spare, Mcu::Gecko, 2, 0, 40, 15),
@@ -115,6 +115,8 @@ pub(crate) const WENT_WRONG: [Life; 7] = [
     (0, MetaPlace::Spare, Mcu::Gecko, 3, 20, 300, 50),
     (0, MetaPlace::Spare, Mcu::Gecko, 3, 20, 300, 245),
     (2, MetaPlace::Spare, Mcu::Gecko, 2, 0, 40, 109),
+    (0, MetaPlace::Spare, Mcu::RamTable, 3, 20, 300, 137),
+    (0, MetaPlace::Spare, Mcu::RamTable, 3, 20, 300, 46),
 ];
 
 /// The soak that a life is of.

@@ -46,7 +46,7 @@ fn found(barrier: Option<Barrier>) -> Option<String> {
     let config =
         SoakConfig { geometry, timing, ftl: drive(&geometry, 16, barrier), seed: 5, decay: 0, bad: 40, threads: 2 };
     let mut state = SoakState::new(&config);
-    config.soak(&mut state, 300, &mut |state| state.failed == 0).unwrap();
+    config.soak(&mut state, 3_000, &mut |state| state.failed == 0).unwrap();
     state.found.first().map(|found| format!("lives: {}", found.message))
 }
 
