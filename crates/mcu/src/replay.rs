@@ -44,12 +44,21 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
 
     /// Goes through the pages that count, in the order of their programs.
     pub(crate) fn replay<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
-        let known = (0..self.sizes.recent).take_while(|at| self.recent(*at).is_some()).count() as u32;
-        let is_since = |at: &u32| self.recent(*at).is_some_and(|opened| opened.first > self.state.checkpoint);
-        let since = (0..known).filter(is_since).count() as u32;
+        let (mut since, mut kept, mut known, mut end) = (0, 0, 0, 0);
         let back = self.header().get(self.memory(), header::BACK);
-        let end = since.saturating_add(back).min(known);
-        // Blocks are numbered as the scan ordered them. Those that do not count take places in its list as well.
+        for at in 0..self.sizes.recent {
+            let Some(opened) = self.recent(at) else { break };
+            known += 1;
+            if !self.counts(&opened) {
+                continue;
+            }
+            let is_since = opened.first > self.state.checkpoint;
+            since += u32::from(is_since);
+            if is_since || kept < since + back {
+                (kept, end) = (kept + 1, known);
+            }
+        }
+        // Blocks are numbered as the scan has them. Those that do not count take places in its list as well.
         (self.state.opens, self.state.opens_at_checkpoint) = (known, known);
         let cursor = |stream: usize| Cursor {
             stream: stream as u32,
