@@ -239,11 +239,26 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         if block == NOWHERE {
             return;
         }
+        if self.state.in_doubt || self.count(block) & state::COUNT > 0 {
+            self.give_up(block);
+        }
         if self.count(block) & state::FAILING != 0 {
             self.set_count(block, state::BAD);
             flash.mark_bad(block);
         } else {
             self.hold(block);
+        }
+    }
+
+    /// Entries name pages of a block that are not there any more: they cannot be read, or a newer version is lost. They are read
+    /// errors from now on. Else they would name what is written there next.
+    fn give_up(&mut self, block: u32) {
+        for slot in 0..self.layout.places.entries {
+            let Some((key, entry)) = self.entry_in(slot) else { continue };
+            if is_page(entry.place) && self.block_of(entry.place) == block {
+                self.set_entry(key, Entry { place: LOST, ..entry });
+                self.note_entry(key, self.state.appended, (self.is_ram_table(), true));
+            }
         }
     }
 
@@ -267,6 +282,9 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
                     Some(entry) => {
                         // Reports have all other stale pages: this is the one that its translation page names.
                         if !judged_by_mapping || self.in_translation_page(flash, key) == page {
+                            if entry.before == Before::Counted {
+                                self.drop_page(page);
+                            }
                             self.set_entry(key, Entry { before: Before::Settled, ..entry });
                         }
                         return Ok(false);

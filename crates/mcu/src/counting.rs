@@ -46,9 +46,7 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         self.begin_service();
         let entries = self.layout.places.entries;
         for slot in 0..entries {
-            let found =
-                if self.is_ram_table() { self.entry(slot).map(|entry| (slot, entry)) } else { self.entry_in(slot) };
-            let Some((key, entry)) = found else { continue };
+            let Some((key, entry)) = self.entry_in(slot) else { continue };
             if is_page(entry.place) {
                 self.count_page(entry.place);
             }

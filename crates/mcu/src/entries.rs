@@ -145,8 +145,11 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         keys.set(self.memory_mut(), hole, EMPTY);
     }
 
-    /// The dirty entry in a slot.
+    /// The entry in a slot, with its logical page.
     pub(crate) fn entry_in(&self, slot: u32) -> Option<(u32, Entry)> {
+        if self.is_ram_table() {
+            return self.entry(slot).map(|entry| (slot, entry));
+        }
         let key = self.layout.keys.get(self.memory(), slot);
         (key != EMPTY).then(|| (key, Entry::decode(self.layout.places.get(self.memory(), slot))))
     }
