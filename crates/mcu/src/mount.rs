@@ -66,19 +66,16 @@ impl<P: Parts, M: AsRef<[u8]> + AsMut<[u8]>> Drive<P, M> {
         drive.load_checkpoint(flash)?;
         drive.restore_state(flash, session)?;
         drive.replay(flash)?;
+        drive.count_live_pages(flash);
         if drive.state.full || drive.begin_writing(flash).is_err() {
             // It can be read as it is.
             drive.state.full = true;
-            if drive.state.mounting {
-                drive.begin_service();
-            }
         }
         Ok(drive)
     }
 
     /// All that a mount writes behind its replay.
     fn begin_writing<F: Flash>(&mut self, flash: &mut F) -> Result<(), Error> {
-        self.count_live_pages(flash);
         self.report_torn(flash)?;
         self.checkpoint(flash)?;
         self.make_room(flash)

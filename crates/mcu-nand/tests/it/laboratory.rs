@@ -107,7 +107,7 @@ pub(crate) type Life = (usize, MetaPlace, Mcu, u64, u32, u32, u64);
 
 /// Lives that failed once. A mount has to do with held blocks, pages that read well once, and blocks that were bad before. Others
 /// had a place that was of the same page again, blocks of many mounts in a row, and pages that decayed.
-pub(crate) const WENT_WRONG: [Life; 12] = [
+pub(crate) const WENT_WRONG: [Life; 13] = [
     (0, MetaPlace::Spare, Mcu::Gecko, 1, 0, 0, 31),
     (0, MetaPlace::InPage, Mcu::RamTable, 1, 0, 0, 121),
     (0, MetaPlace::Spare, Mcu::Gecko, 2, 0, 40, 15),
@@ -118,6 +118,7 @@ pub(crate) const WENT_WRONG: [Life; 12] = [
     (0, MetaPlace::Spare, Mcu::RamTable, 3, 20, 300, 137),
     (0, MetaPlace::Spare, Mcu::RamTable, 3, 20, 300, 46),
     (1, MetaPlace::Spare, Mcu::RamTable, 3, 20, 300, 20),
+    (3, MetaPlace::Spare, Mcu::RamTable, 2, 0, 40, 28),
     (0, MetaPlace::Spare, Mcu::RamTable, 2, 0, 40, 51),
     (0, MetaPlace::Spare, Mcu::Smallest, 1, 0, 0, 113),
 ];
