@@ -240,8 +240,6 @@ barriers! {
     NewestLogPageFound,
     /// A block log that is given up is marked bad from its oldest block on.
     OldestLogBlockFirst,
-    /// The block with the newest page of a block log is not erased to go on with the log.
-    NewestLogBlockStays,
     /// A block log is written anew if a first page shows something else than its slice says and the block was not opened
     /// since.
     OutdatedLogWrittenAnew,
@@ -269,6 +267,8 @@ barriers! {
     FoldsBeforeMerges,
     /// What a merge has left out as folded stays folded after a recovery.
     LeftOutStaysFolded,
+    /// A translation page that a recovery writes anew has the entries that runs have of it, as one that is folded.
+    LogLaidOverRestored,
     /// User pages that were programmed before the last spill are known by the runs, whatever their translation page says.
     SpilledIsKnown,
 

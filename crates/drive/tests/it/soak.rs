@@ -238,6 +238,52 @@ fn lives_that_once_went_wrong_where_pages_decayed_and_recoveries_were_cut() {
     }
 }
 
+/// A life of `phelsuma` with 64 entries in its cache: pages of a block, blocks, dies, and logical pages; seed, decay, bad
+/// blocks, and its number.
+type Lived = ((u32, u64, u32, u32), (u64, u32, u32), u64);
+
+/// Lives in which translation pages, or pages of runs, decayed, on larger blocks as well:
+/// - a recovery wrote a translation page anew, without what runs had of it;
+/// - of two bad pages at a block's end the first had gone bad;
+/// - a copy of a page that runs named was of no account;
+/// - a collection dropped pages that only an unreadable translation page named, or a run;
+/// - a parity page had decayed before a page of its group did;
+/// - the newest page of a block log stood behind a first page that was torn.
+const DECAYED: [Lived; 9] = [
+    ((32, 80, 1, 528), (404, 4, 30), 45),
+    ((32, 80, 1, 528), (404, 4, 30), 126),
+    ((64, 96, 1, 1967), (111, 5, 30), 18),
+    ((32, 80, 1, 528), (502, 4, 30), 129),
+    ((64, 96, 1, 1967), (501, 5, 30), 111),
+    ((64, 96, 1, 1967), (501, 5, 30), 184),
+    ((4, 256, 1, 308), (210, 2, 6), 119),
+    ((4, 256, 2, 245), (212, 2, 2), 133),
+    ((4, 256, 1, 308), (22, 5, 300), 3729),
+];
+
+fn of_decayed((pages_per_block, blocks, dies, logical_pages): (u32, u64, u32, u32), seed: u64) -> SoakConfig {
+    let mut config = SoakConfig { seed, ..config_with("phelsuma", (1, 1), 64) };
+    config.geometry = Geometry::new(512, pages_per_block, blocks, 1, dies).unwrap();
+    config.ftl = Config::new("phelsuma", config.ftl.composition, logical_pages, seed);
+    config
+}
+
+#[test]
+fn lives_that_once_went_wrong_where_translation_pages_decayed() {
+    for (of, (seed, decay, bad), life) in DECAYED {
+        let config = SoakConfig { decay, bad, ..of_decayed(of, seed) };
+        assert_eq!(config.relive(life).unwrap(), None, "{of:?}, seed {seed}");
+    }
+}
+
+/// Blocks in which many translation pages are none of the last two.
+#[test]
+fn pages_that_decay_in_larger_blocks() {
+    for of in [(32, 80, 1, 528), (64, 96, 1, 1967)] {
+        assert_sound(&SoakConfig { decay: 4, bad: 30, ..of_decayed(of, 1) }, 500);
+    }
+}
+
 #[test]
 fn lives_add_up_whoever_lives_them() {
     let two = config("geckoftl", (1, 1));
@@ -274,6 +320,14 @@ mod mutants {
             assert!(!found.script.is_empty() && found.script.len() as u64 <= found.cycle + 1, "{found:#?}");
             assert_eq!(config.relive(found.life).unwrap().as_ref(), Some(found));
         }
+    }
+
+    #[test]
+    fn a_translation_page_written_anew_without_what_runs_have_loses_pages() {
+        let (of, (seed, decay, bad), life) = DECAYED[0];
+        let mut config = SoakConfig { decay, bad, ..of_decayed(of, seed) };
+        config.ftl.forgets = Some(Barrier::LogLaidOverRestored);
+        assert!(config.relive(life).unwrap().is_some());
     }
 }
 

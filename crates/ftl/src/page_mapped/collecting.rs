@@ -7,7 +7,7 @@ use crate::policy::victims::sampled::SAMPLE_MIN;
 use crate::{Counter, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Block, Geometry, Page, Purpose, SpareRead};
+use phelsuma_nand::{Block, Geometry, LogicalPage, Page, Purpose, SpareRead};
 
 /// Why a block is collected.
 #[derive(Clone, Copy, PartialEq, Eq, Preserve)]
@@ -39,6 +39,8 @@ pub(super) struct Collecting {
     pub(super) victim: Option<Block>,
     /// Their spare areas, where the mapping judges them by what is on flash.
     pub(super) spares: Vec<SpareRead>,
+    /// Logical pages that are read errors, of pages that were judged: perhaps since their entries cannot be read.
+    pub(super) lost: Vec<LogicalPage>,
     pub(super) moving: MoveBuffer,
     /// The collection in slices that is under way.
     pub(super) begun: Option<InSlices>,
@@ -58,6 +60,7 @@ impl Collecting {
             live: Vec::with_capacity(pages_per_block as usize),
             victim: None,
             spares: Vec::new(),
+            lost: Vec::new(),
             moving: MoveBuffer::new(),
             begun: None,
             early,

@@ -11,7 +11,7 @@ use super::validity::{Answer, Validity};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, SpareRead, Time};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, SpareRead, Time};
 
 impl PageMapped {
     /// Finds the live pages of a victim of user pages (`collecting.live`). When they are known.
@@ -50,7 +50,7 @@ impl PageMapped {
         debug_assert!(agrees, "{victim} has {} live pages, and {counted} are counted", live.len());
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         if self.blocks.keeps(Barrier::JudgedBeforeMoved) && (answer != Answer::Exact || self.mapping.is_lazy()) {
-            self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()));
+            self.keep_what_is_live(nand, victim, answer, &mut live, Op::new(at, why.purpose()))?;
             if self.mapping.is_unreadable() {
                 // What could not be looked up was taken for stale.
                 return Err(TREE_UNREADABLE);
@@ -71,6 +71,12 @@ impl PageMapped {
     /// Of the pages that validity takes for live, or does not have as stale, keeps those that are. All are judged
     /// before the first is moved. Moving one may synchronize a translation page, and with that the mark of an
     /// unidentified invalid page is gone.
+    ///
+    /// Where an entry cannot be read, its page goes with the victim. So first the entry is lost for good: an older one
+    /// must not answer for it after a power cut.
+    ///
+    /// # Errors
+    /// No block is left.
     pub(super) fn keep_what_is_live<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -78,14 +84,46 @@ impl PageMapped {
         answer: Answer,
         live: &mut Vec<u16>,
         op: Op,
-    ) {
+    ) -> Result<(), FtlError> {
+        let mut read = self.look_up_for_judging(nand, victim, live, op);
+        let mut dead = self.find_dead(nand, (victim, live, &read), answer, op);
+        let lost = core::mem::take(&mut self.collecting.lost);
+        if !lost.is_empty() && self.blocks.keeps(Barrier::LostWrittenThrough) {
+            let io = mapping_io!(self, nand, op.at);
+            if self.mapping.lose_unreadable(io, &lost, &mut self.before)? {
+                self.collecting.spares = read;
+                read = self.look_up_for_judging(nand, victim, live, op);
+                dead = self.find_dead(nand, (victim, live, &read), answer, op);
+                self.collecting.lost.clear();
+            }
+        }
+        self.collecting.spares = read;
+        let geometry = *self.blocks.geometry();
+        live.retain(|index| {
+            let is_dead = dead.binary_search(index).is_ok();
+            if is_dead {
+                self.validity.leave(&geometry, geometry.page(victim, u32::from(*index)));
+            }
+            !is_dead
+        });
+        Ok(())
+    }
+
+    /// Of these pages those that are not live, in their order.
+    fn find_dead<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (victim, live, read): (Block, &[u16], &[SpareRead]),
+        answer: Answer,
+        op: Op,
+    ) -> Vec<u16> {
         let at = op.at;
         let geometry = *self.blocks.geometry();
-        let read = self.look_up_for_judging(nand, victim, live, op);
         // What was found to be damaged just now is no answer.
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         let mut known = read.iter();
-        live.retain(|index| {
+        let mut dead = Vec::new();
+        for index in live {
             let page = geometry.page(victim, u32::from(*index));
             let spare = known.next().copied();
             let keep = match spare.unwrap_or_else(|| nand.read_spare(page, op).0) {
@@ -97,16 +135,23 @@ impl PageMapped {
                     let sound = spare.kind == Kind::User && spare.key < self.shape.logical_pages;
                     sound
                         && self.mapping.judge(key, page) == Judgement::Live
-                        && (answer != Answer::Uncertain
-                            || self.mapping.peek(mapping_io!(self, nand, at), key) == Place::At(page))
+                        && (answer != Answer::Uncertain || self.is_named(nand, (key, page), at))
                 }
             };
             if !keep {
-                self.validity.leave(self.blocks.geometry(), page);
+                dead.push(*index);
             }
-            keep
-        });
-        self.collecting.spares = read;
+        }
+        dead
+    }
+
+    /// Whether the table names this page of `key`, as far as it can be read.
+    fn is_named<N: Nand>(&mut self, nand: &mut N, (key, page): (LogicalPage, Page), at: Time) -> bool {
+        let place = self.mapping.peek(mapping_io!(self, nand, at), key);
+        if place == Place::Lost {
+            self.collecting.lost.push(key);
+        }
+        place == Place::At(page)
     }
 
     /// Has the mapping read what it judges the pages of a victim by, if that is on flash: their spare areas.

@@ -95,7 +95,7 @@ impl PageMapped {
         let InSlices { victim, why, .. } = begun;
         if self.mapping.is_damaged() {
             self.write_trims_to_judge(nand, at)?;
-            self.judge_again(nand, begun, at);
+            self.judge_again(nand, begun, at)?;
         }
         let mut moved = self.move_user_pages(nand, (victim, why), most, at);
         if let Err(error) = self.settle(nand, at) {
@@ -111,15 +111,16 @@ impl PageMapped {
     }
 
     /// Judges the pages that wait anew, by the table: a part of it may have been lost since the collection began.
-    fn judge_again<N: Nand>(&mut self, nand: &mut N, begun: InSlices, at: Time) {
+    fn judge_again<N: Nand>(&mut self, nand: &mut N, begun: InSlices, at: Time) -> Result<(), FtlError> {
         let mut live = core::mem::take(&mut self.collecting.live);
         let before = live.len();
         let op = Op::new(at, begun.why.purpose());
-        self.keep_what_is_live(nand, begun.victim, Answer::Uncertain, &mut live, op);
+        let judged = self.keep_what_is_live(nand, begun.victim, Answer::Uncertain, &mut live, op);
         for _ in live.len()..before {
             self.blocks.counters.remove(begun.victim);
         }
         self.collecting.live = live;
+        judged
     }
 
     /// Ends the collection that is under way, where space is needed now. In an emergency it is given up: the emptiest

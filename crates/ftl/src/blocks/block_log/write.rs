@@ -132,10 +132,7 @@ impl Blocks {
             if self.for_mounts.region.good(nand).filter(good).count() < good_min(&self.geometry) as usize {
                 return Ok(false);
             }
-            // Without the newest page an older one would be believed. All other blocks may be those of torn pages.
-            let may_go =
-                |block: &Block| good(block) && (*block != log.newest || !self.keeps(Barrier::NewestLogBlockStays));
-            let Some(block) = self.for_mounts.region.behind_in_ring(log.writing.block).find(may_go) else {
+            let Some(block) = self.for_mounts.region.behind_in_ring(log.writing.block).find(good) else {
                 return Ok(false);
             };
             let at = at.max(self.clock.horizon());

@@ -278,6 +278,15 @@ impl Mapping for AnyMapping {
         each!(self, own => own.synchronize_part(io, part, before))
     }
 
+    fn lose_unreadable<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        keys: &[LogicalPage],
+        before: &mut Vec<Page>,
+    ) -> Result<bool, FtlError> {
+        each!(self, own => own.lose_unreadable(io, keys, before))
+    }
+
     fn synchronize_next<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,

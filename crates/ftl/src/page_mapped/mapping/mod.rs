@@ -288,6 +288,20 @@ pub(crate) trait Mapping: Clone {
         Ok(())
     }
 
+    /// Of these logical pages, those whose entries cannot be read are lost for good, or are found elsewhere. Whether there
+    /// were any.
+    ///
+    /// # Errors
+    /// No block is left.
+    fn lose_unreadable<N: Nand>(
+        &mut self,
+        _io: &mut MetaIo<'_, N>,
+        _keys: &[LogicalPage],
+        _before: &mut Vec<Page>,
+    ) -> Result<bool, FtlError> {
+        Ok(false)
+    }
+
     /// Makes some of the state durable that is in RAM alone, from part `from` of the table on; the part to go on with.
     ///
     /// # Errors

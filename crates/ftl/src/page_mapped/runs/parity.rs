@@ -155,7 +155,18 @@ impl Run {
         Ok(())
     }
 
-    /// Programs the parity pages that a cut has torn, of groups that are whole.
+    /// Parity pages that cannot be read are missing from now on, as those that a cut has torn: another page of their group
+    /// may go bad next.
+    pub(crate) fn look_at_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, kind: Kind) {
+        for group in 0..self.parity.len() {
+            let (page, key) = (self.parity[group], self.parity_key(group));
+            if page != LOST_PAGE && io.read(page, kind, key).is_none() {
+                self.parity[group] = LOST_PAGE;
+            }
+        }
+    }
+
+    /// Programs the parity pages that are missing, of groups that are whole.
     ///
     /// # Errors
     /// The flash is gone.

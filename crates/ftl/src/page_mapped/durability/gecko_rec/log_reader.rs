@@ -3,7 +3,8 @@
 //! The newest page is found by spare areas of the region alone. It is in doubt whether that is the newest one
 //! - if a page behind it in its block is not blank, or the first one of the next block cannot be read: it may have been
 //!   newer, and have gone bad since;
-//! - if its own data are bad.
+//! - if its own data are bad;
+//! - if the first page of its block cannot be read: mounts pass over such a block, and erase younger ones before it.
 //!
 //! Then, and if pages are missing before the whole table is found, every block is looked at as without a log, and the log
 //! is written anew. A page that a cut has torn looks like one that has gone bad. So such a cut costs a look at all
@@ -78,7 +79,9 @@ impl LogReader {
         let seq = |front: &Front| if let Front::Page(spare, _) = front { spare.seq } else { 0 };
         let newest = fronts.iter().max_by_key(|(_, front)| seq(front)).filter(|(_, front)| seq(front) > 0);
         let is_foreign = |front: &Front| matches!(front, Front::Page(spare, _) if spare.kind != Kind::BlockLog);
-        let in_doubt = newest.is_none() || fronts.iter().any(|(_, front)| is_foreign(front));
+        // A block whose first page cannot be read may have been passed over, so that younger ones were erased before it.
+        let is_sure = newest.is_some_and(|(_, front)| matches!(front, Front::Page(_, true)));
+        let in_doubt = !is_sure || fronts.iter().any(|(_, front)| is_foreign(front));
         let newest_block = newest.map_or(region.last(), |(block, _)| *block);
         let mut reader = Self {
             blocks: Vec::new(),

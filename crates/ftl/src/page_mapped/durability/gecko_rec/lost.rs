@@ -7,7 +7,8 @@
 //! - of a logical page the newest copy that is younger than the version found, if it is not stale in Gecko;
 //! - what the version found names, if that has not been written anew since, and is not stale in Gecko.
 //!
-//! So a trim is undone only if it had not reached Gecko either. Translation pages whose content changes by this are
+//! Where neither is there, the logical page is a read error: it may have been trimmed, or written to a page that has gone
+//! bad. So a trim is undone only if it had not reached Gecko either. Translation pages whose content changes by this are
 //! written anew, together with their dirty entries. The block with the evidence is not erased before. They do not go
 //! through the cache: a translation page can have more updates than that holds.
 //!

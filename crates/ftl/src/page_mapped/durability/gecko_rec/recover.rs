@@ -72,8 +72,9 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     let since = scan_from.oldest_open.min(frozen);
     g.read_log_since(&mut drive, since);
     let user = g.bid.user_since(&mut drive, since);
-    g.scan_user(&mut drive, scan_from, &translation, &user)?;
+    let settled = g.scan_user(&mut drive, scan_from, &translation, &user)?;
     g.scan_for_lost(&mut drive, &translation, scan_from.after);
+    g.settle(&mut drive, &translation, settled);
     drive.ftl.blocks.begin_session(g.bid.version_max, g.bid.seq_max);
     drive.ftl.durability.begin(Survival::GeckoRec(scheme.mounting(scan_from, frozen)));
 

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead};
 
 /// The pages that are in translation pages synchronized since the last flush: by those, then by logical page.
-type Settled = BTreeMap<(u32, LogicalPage), Page>;
+pub(super) type Settled = BTreeMap<(u32, LogicalPage), Page>;
 
 /// A block whose pages are yet to be looked at.
 struct Unread {
@@ -36,7 +36,7 @@ impl GeckoGathered {
         scan_from: ScanFrom,
         translation: &TranslationPages,
         blocks: &[BlockInformation],
-    ) -> Result<(), FtlError> {
+    ) -> Result<Settled, FtlError> {
         let geometry = drive.geometry();
         let mut unread: Vec<Unread> = Vec::new();
         for BlockInformation { block, first_seq } in blocks.iter().copied() {
@@ -83,12 +83,21 @@ impl GeckoGathered {
             }
         }
         self.scratch += (reading.len() as u32 * geometry.pages_per_block()) as usize * size_of::<FoundPage>();
+        Ok(settled)
+    }
+
+    /// The rest of step 6, once all pages are learnt that only lost translation pages had.
+    pub(super) fn settle<N: Nand>(
+        &mut self,
+        drive: &mut GeckoDrive<'_, N>,
+        translation: &TranslationPages,
+        mut settled: Settled,
+    ) {
+        self.settle_what_runs_have(drive, &mut settled);
         self.scratch += settled.len() * 2 * size_of::<(u32, LogicalPage, Page)>();
         // What runs have of them: each as looked up, and with the answer.
         self.scratch += usize::from(drive.ftl.mapping.has_log()) * settled.len() * 4 * size_of::<u32>();
-        self.settle_what_runs_have(drive, &mut settled);
         self.report_what_was_trimmed(drive, translation, &settled);
-        Ok(())
     }
 
     /// The pages of a block that were written since, in order. Those behind its last one are reported.

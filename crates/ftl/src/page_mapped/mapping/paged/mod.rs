@@ -394,10 +394,10 @@ impl PagedMapping {
     /// That is a synchronization, since an older copy must not look newer. So it takes the dirty entries along as every
     /// one does. A recovery takes user pages that were programmed before it for contained in it, also those written
     /// after it was lost.
-    fn write_as_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Result<(), FtlError> {
+    pub(super) fn write_as_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Result<(), FtlError> {
         self.load_lost();
+        self.lay_over_what_a_mount_finds(io, part);
         if let Some(log) = self.log.take() {
-            // Entries wait for it all the same.
             let written = self.write_folded(io, &log, part);
             self.log = Some(log);
             return written;

@@ -1,5 +1,6 @@
 //! The mapping's interface to the composition, for the demand-paged mapping.
 
+use super::log::InLog;
 use super::table::TranslationTable;
 use super::{PagedMapping, Slot, WARM, get, put};
 use crate::barriers::Barrier;
@@ -347,6 +348,34 @@ impl Mapping for PagedMapping {
             return self.spill(io, before);
         }
         self.synchronize(io, part, before)
+    }
+
+    fn lose_unreadable<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        keys: &[LogicalPage],
+        before: &mut Vec<Page>,
+    ) -> Result<bool, FtlError> {
+        let (mut of_log, mut any) = (Vec::new(), false);
+        for key in keys.iter().copied() {
+            if self.cache.find(key.0).is_some() {
+                continue;
+            }
+            let part = self.translation_page_of(key.0);
+            match self.log.as_mut().map_or(InLog::Nothing, |log| log.look_up(io, key.0)) {
+                InLog::Entry(_) => {}
+                InLog::Lost => of_log.push(key),
+                InLog::Nothing if matches!(self.table.read(io, part), PartRead::Unreadable) => {
+                    self.write_as_lost(io, part)?;
+                    any = true;
+                }
+                InLog::Nothing => {}
+            }
+        }
+        if of_log.is_empty() {
+            return Ok(any);
+        }
+        self.lose_to_log(io, &of_log, before).map(|()| true)
     }
 
     /// Synchronizes the first translation page from `from` on that has dirty entries; the one after it.

@@ -141,11 +141,8 @@ impl PagedMapping {
             let place = self.place_in(&self.page, key);
             let to = match (learnt.next_if(|(learnt, _)| *learnt == key), place) {
                 (Some((_, page)), _) => Place::At(*page),
-                (None, Place::At(page)) if is_gone(page) => {
-                    // Where a block's first pages are unreadable, it may have been begun earlier: this is the page, and bad.
-                    let is_bad = io.geometry().contains(page) && io.read_spare(page) == SpareRead::Unreadable;
-                    if is_bad { Place::Lost } else { Place::Trimmed }
-                }
+                // Trimmed, or written anew to a page that cannot be read: nothing tells which.
+                (None, Place::At(page)) if is_gone(page) => Place::Lost,
                 _ => continue,
             };
             if to != place && !self.cache.find(key.0).is_some_and(|slot| self.cache.is_dirty(slot)) {
@@ -170,7 +167,16 @@ impl PagedMapping {
             return Ok(());
         }
         self.set_damaged();
-        // No spill: a fold would mix the runs' entries with what is to be looked into of other translation pages.
+        // As a fold does: later recoveries take all that runs have until the last spill for known. No spill: a fold would
+        // mix the runs' entries with what is to be looked into of other translation pages.
+        if self.barriers.keeps(Barrier::LogLaidOverRestored) {
+            let old = self.page.clone();
+            self.lay_log_over(io, part, &mut None);
+            let overruled: Vec<(LogicalPage, Page)> = self.differing(part, &old, &self.page).collect();
+            before.extend(
+                overruled.iter().filter(|(key, page)| self.is_before_image(io, key.0, *page)).map(|(_, page)| *page),
+            );
+        }
         if let Some(log) = self.log.take() {
             let written = self.write_folded(io, &log, part);
             self.log = Some(log);

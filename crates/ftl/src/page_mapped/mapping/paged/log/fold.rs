@@ -136,6 +136,15 @@ impl PagedMapping {
         self.log = Some(log);
     }
 
+    /// The same with the entries which count after a mount: also those that were folded since the last spill.
+    pub(in super::super) fn lay_over_what_a_mount_finds<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
+        let Some(log) = &mut self.log else { return };
+        let folds = log.rule.folds;
+        log.rule.folds = log.folds_on_flash();
+        self.lay_log_over(io, part, &mut None);
+        self.log.iter_mut().for_each(|log| log.rule.folds = folds);
+    }
+
     /// The stale pages that entries on flash still name, and that are reported later.
     pub(in super::super) fn named_and_stale<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Vec<Page> {
         let Some(mut log) = self.log.take() else { return Vec::new() };

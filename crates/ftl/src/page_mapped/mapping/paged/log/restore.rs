@@ -60,10 +60,7 @@ impl MappingLog {
         let newest = self.sorted.restore(io, scan, &mut found);
         let found = found.bytes();
         self.frozen = newest.map_or(0, |header| header.frozen);
-        // Folds since the last spill are done again, but for those by which a merge has left out entries.
-        let stays = u64::from(self.rule.barriers.keeps(Barrier::LeftOutStaysFolded));
-        let folds = |run: &Run| run.header.marks[0] + stays * Sealed::decode(run.header.marks[1]).folds;
-        self.rule.folds = self.sorted.runs.iter().map(folds).max().unwrap_or(0);
+        self.rule.folds = self.folds_on_flash();
         self.is_sure = false;
         self.tally = Tally::default();
         let SortedRuns { runs, page, kind, tuning, .. } = &mut self.sorted;
@@ -91,6 +88,7 @@ impl MappingLog {
                     }
                 }
             }
+            run.look_at_parity(io, *kind);
             // It has no key of a page that was not read.
             run.filter = is_whole.then_some(filter);
             lost |= !is_whole;
@@ -105,6 +103,14 @@ impl MappingLog {
             self.sorted.runs[number].directory[place].page = LOST_PAGE;
         }
         RestoredLog { overruled, covered, trimmed_by_suspects, found }
+    }
+
+    /// The folds that a mount finds. Those since the last spill are done again, but for those by which a merge has left out
+    /// entries.
+    pub(super) fn folds_on_flash(&self) -> u64 {
+        let stays = u64::from(self.rule.barriers.keeps(Barrier::LeftOutStaysFolded));
+        let folds = |run: &Run| run.header.marks[0] + stays * Sealed::decode(run.header.marks[1]).folds;
+        self.sorted.runs.iter().map(folds).max().unwrap_or(0)
     }
 
     /// The entries that others overrule in those runs of `before` that were merged since, and for the logical pages of
