@@ -267,8 +267,6 @@ barriers! {
     FoldsBeforeMerges,
     /// What a merge has left out as folded stays folded after a recovery.
     LeftOutStaysFolded,
-    /// A translation page that a recovery writes anew has the entries that runs have of it, as one that is folded.
-    LogLaidOverRestored,
     /// User pages that were programmed before the last spill are known by the runs, whatever their translation page says.
     SpilledIsKnown,
 

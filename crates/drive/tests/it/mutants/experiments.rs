@@ -283,7 +283,6 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::NewestLogPageFound, "crates/ftl/tests/it/block_log.rs"),
     (Barrier::OldestLogBlockFirst, "crates/ftl/tests/it/block_log.rs"),
     (Barrier::TornParityAgain, "crates/ftl/tests/it/mapping_log.rs"),
-    (Barrier::LogLaidOverRestored, "crates/drive/tests/it/soak.rs"),
     (Barrier::OutdatedLogWrittenAnew, "crates/drive/tests/it/crash_compositions.rs"),
 ];
 

@@ -169,7 +169,7 @@ impl PagedMapping {
         self.set_damaged();
         // As a fold does: later recoveries take all that runs have until the last spill for known. No spill: a fold would
         // mix the runs' entries with what is to be looked into of other translation pages.
-        if self.barriers.keeps(Barrier::LogLaidOverRestored) {
+        if self.log.is_some() {
             let old = self.page.clone();
             self.lay_log_over(io, part, &mut None);
             let overruled: Vec<(LogicalPage, Page)> = self.differing(part, &old, &self.page).collect();
