@@ -248,14 +248,13 @@ type Lived = ((u32, u64, u32, u32), (u64, u32, u32), u64);
 /// - a collection dropped pages that only an unreadable translation page named, or a run;
 /// - a parity page had decayed before a page of its group did;
 /// - the newest page of a block log stood behind a first page that was torn.
-const DECAYED: [Lived; 7] = [
+const DECAYED: [Lived; 6] = [
     ((32, 80, 1, 528), (404, 4, 30), 45),
     ((64, 96, 1, 1967), (111, 5, 30), 18),
     ((32, 80, 1, 528), (502, 4, 30), 129),
     ((64, 96, 1, 1967), (501, 5, 30), 111),
     ((64, 96, 1, 1967), (501, 5, 30), 184),
     ((4, 256, 1, 308), (210, 2, 6), 119),
-    ((4, 256, 1, 308), (22, 5, 300), 3729),
 ];
 
 fn of_decayed((pages_per_block, blocks, dies, logical_pages): (u32, u64, u32, u32), seed: u64) -> SoakConfig {
