@@ -69,7 +69,7 @@ fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
         let config = match (thorough(), preset.name) {
             (true, _) => LabConfig { points: Points::Some(60), ..config(preset.name, 900, 2, (1, 1)) },
             (false, "page") => config(preset.name, 60, 2, (1, 1)),
-            (false, _) => LabConfig { points: Points::Some(5), ..config(preset.name, 900, 2, (1, 1)) },
+            (false, _) => LabConfig { points: Points::Some(3), ..config(preset.name, 900, 2, (1, 1)) },
         };
         let report = run(&config);
         assert_sound(&report);
@@ -80,7 +80,7 @@ fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
 #[test]
 fn every_ftl_survives_cuts_three_deep() {
     for preset in scanned() {
-        let points = sample(preset.name, 4);
+        let points = sample(preset.name, 2);
         assert_sound(&run(&LabConfig { points, ..config(preset.name, 900, 3, (1, 1)) }));
     }
 }
@@ -338,8 +338,16 @@ mod mutants {
     #[test]
     fn what_an_ftl_forgets_gives_the_same_report_on_any_number_of_threads() {
         // Found at once; found when the drive has mounted and joined others; found in cuts of recoveries alone.
-        let at_once = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsVerified, (1, 1)) };
-        let joined = LabConfig { depth: 2, points: Points::Some(40), ..trap(Barrier::SuspectsCopied, (1, 1)) };
+        let at_once = LabConfig {
+            depth: 2,
+            points: Points::Some(if thorough() { 40 } else { 10 }),
+            ..trap(Barrier::SuspectsVerified, (1, 1))
+        };
+        let joined = LabConfig {
+            depth: 2,
+            points: Points::Some(if thorough() { 40 } else { 10 }),
+            ..trap(Barrier::SuspectsCopied, (1, 1))
+        };
         let several_dies = LabConfig { points: Points::Some(10), ..trap(Barrier::SuspectsCopied, FOUR_DIES) };
         let nested = trap(Barrier::FallbacksHeld, TWO_DIES);
         for config in [at_once, joined, several_dies, nested] {

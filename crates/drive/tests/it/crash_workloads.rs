@@ -77,10 +77,10 @@ fn has_battery(name: &str) -> bool {
 }
 
 /// `cuts` of each, or fewer where they cost more, and four times as many in the long mode. Not in the long mode it is a
-/// sample: each FTL under a fifth of the workloads, and each workload with a fifth of the FTLs; an eleventh where
-/// recoveries are cut as well.
+/// sample: each FTL under a ninth of the workloads, and each workload with a ninth of the FTLs; less than half of these
+/// where recoveries are cut as well.
 fn sweep_all(cuts: u32, writes: u32, depth: u32, dies: (u32, u32)) {
-    let part = if depth > 1 { 11 } else { 5 };
+    let part = if depth > 1 { 23 } else { 9 };
     for (number, (name, cost)) in survivors(dies).enumerate() {
         let sample = |w: &usize| thorough() || (w + number).is_multiple_of(part);
         for workload in (0..Workload::ALL.len()).filter(sample).map(|w| Workload::ALL[w]) {

@@ -137,7 +137,7 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::SilentLookedUp, decaying("ib-ftl", 1)),
         (B::SilentLookedUp, decaying("geckoftl", 1)),
         (B::LostVersionsLookedFor, lost(200)),
-        (B::DamageWritten, lost(1_000)),
+        (B::DamageWritten, lost(200)),
         (B::DamagedGeckoDoubted, lost(1_000)),
         (B::CopiesBeforeErase, soak("page")),
         (B::CopiesBeforeErase, soak("geckoftl")),

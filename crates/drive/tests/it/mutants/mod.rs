@@ -89,9 +89,9 @@ fn what_catches_mutants_finds_nothing_on_ftls_that_forget_nothing() {
     }
     let mut needed: Vec<(Trap, u64)> = needed.into_values().collect();
     if std::env::var_os("PHELSUMA_THOROUGH").is_none() {
-        // In an order of their own, every second one.
+        // In an order of their own, every fifth one.
         needed.sort_by_key(|(trap, _)| format!("{trap:?}"));
-        needed = needed.into_iter().step_by(2).collect();
+        needed = needed.into_iter().step_by(5).collect();
     }
     let wrong: Vec<String> = each(&needed, |(trap, lives)| {
         let begun = Instant::now();
