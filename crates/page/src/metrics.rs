@@ -65,6 +65,14 @@ pub(crate) fn text(about: &About, seen: &Seen, state: State) -> String {
     text.one("phelsuma_served_seconds", "gauge", "How long the drive is served.", look.since.as_secs_f64());
     text.one("phelsuma_power_ons_total", "counter", "How often its power came on.", look.power_ons);
     requests(&mut text, seen);
+    if let Some(cache) = look.cache {
+        let sizes = [("all", cache.size_bytes), ("dirty", cache.dirty_bytes)];
+        text.each(
+            ("phelsuma_write_cache_bytes", "gauge", "Bytes of the write cache, and of what a cut may lose."),
+            "of",
+            sizes,
+        );
+    }
     flash(&mut text, seen);
     blocks(&mut text, seen);
     for counter in &look.counters {

@@ -89,6 +89,10 @@ pub(crate) fn json(about: &About, seen: &Seen, state: State) -> Value {
             "trimmed_bytes": requests.trimmed_bytes,
             "zeroed_bytes": requests.zeroed_bytes,
         },
+        "write_cache": look.cache.map(|cache| json!({
+            "size_bytes": cache.size_bytes,
+            "dirty_bytes": cache.dirty_bytes,
+        })),
         "flash": flash(&look.flash),
         "write_amplification": write_amplification(&look.flash),
         "counters": counters.collect::<Map<String, Value>>(),

@@ -360,6 +360,10 @@ function figures(state) {
   text("t-cache-sub", `${count(state.counters.cache_entries ?? 0)} entries, ${count(state.counters.dirty_entries ?? 0)} dirty`);
   text("t-free", state.counters.free_blocks === undefined ? "–" : count(state.counters.free_blocks));
   text("t-free-sub", `of ${count(state.geometry.blocks)}, reserve ${count(state.geometry.reserve_blocks)}`);
+  if (state.write_cache) {
+    text("t-dirty", `${short(state.write_cache.dirty_bytes / 2 ** 20)} MiB`);
+    text("t-dirty-sub", `of ${short(state.write_cache.size_bytes / 2 ** 20)} MiB: a power cut may lose them`);
+  }
   if (state.erases) {
     text("t-wear", short(state.erases.mean));
     text("t-wear-sub", `${count(state.erases.min)} to ${count(state.erases.max)}, deviation ${short(state.erases.stddev)}`);
@@ -433,7 +437,7 @@ function status(state) {
 let last = null, asked = 0;
 
 function panels(state) {
-  const show = { "panel-map": state.blocks, "panel-wear": state.erases, "tile-wear": state.erases, "panel-gecko": state.gecko };
+  const show = { "panel-map": state.blocks, "panel-wear": state.erases, "tile-wear": state.erases, "tile-dirty": state.write_cache, "panel-gecko": state.gecko };
   const cache = state.counters.cache_hits !== undefined;
   let changed = false;
   for (const [id, there] of [...Object.entries(show), ["panel-cache", cache], ["tile-cache", cache], ["panel-free", state.counters.free_blocks !== undefined]]) {

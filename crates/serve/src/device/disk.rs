@@ -32,6 +32,10 @@ pub(super) trait Disk: Send {
     fn look(&mut self) -> OfDrive;
     /// The blocks from `first` on. Whether there is anything to be seen of them.
     fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool;
+    /// How many of how many pages that were in a volatile cache only the last cut has left; none without such a cache.
+    fn kept_at_cut(&self) -> Option<(u64, u64)> {
+        None
+    }
     /// The power comes back. When it is ready, and its description of itself.
     fn power_on(&mut self) -> Result<(Time, String), OpenError>;
 }
@@ -131,7 +135,7 @@ impl<O: Open + Send> Disk for Drive<O> {
             return OfDrive::default();
         };
         let flash = device.flash().stats();
-        OfDrive { flash, counters: device.ftl().counters(), gecko: device.ftl().look_at_gecko() }
+        OfDrive { flash, counters: device.ftl().counters(), gecko: device.ftl().look_at_gecko(), cache: None }
     }
 
     fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool {

@@ -113,6 +113,16 @@ pub(super) struct OfDrive {
     pub(super) flash: FlashStats,
     pub(super) counters: Vec<Counter>,
     pub(super) gecko: Option<GeckoLook>,
+    pub(super) cache: Option<CacheLook>,
+}
+
+/// A volatile write cache at a moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheLook {
+    /// Bytes of data that it takes.
+    pub size_bytes: u64,
+    /// Bytes of pages that are newer in it than on flash.
+    pub dirty_bytes: u64,
 }
 
 /// A drive at a moment.
@@ -136,6 +146,8 @@ pub struct Look {
     pub counters: Vec<Counter>,
     /// Its Logarithmic Gecko, if it has one.
     pub gecko: Option<GeckoLook>,
+    /// Its write cache, if it has one.
+    pub cache: Option<CacheLook>,
 }
 
 /// A block at a moment.

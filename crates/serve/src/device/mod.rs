@@ -14,15 +14,17 @@ pub mod options;
 mod plug;
 mod recorder;
 mod served;
+mod write_cache;
 
 pub use bytes::{Device, Extent};
 pub use cuts::{CutPlan, Faults};
 pub use disk::Zeroes;
 pub use error::{DeviceError, Off};
 pub use image::{ImageDrive, ImageFlash};
-pub use look::{BlockSeen, Look, RequestCounts, State};
+pub use look::{BlockSeen, CacheLook, Look, RequestCounts, State};
 pub use memory::{MemoryDrive, MemoryFlash};
 pub use open::{Open, OpenError, Opened};
 pub use plug::{Cut, Flash, Plug, power_fails};
 pub use recorder::Recorder;
 pub use served::{Connection, EXIT_CUT, EXIT_FAILED, Host, Served, Serving};
+pub use write_cache::{CachePolicy, PolicyAndSeed, WriteCache};

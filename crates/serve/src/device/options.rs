@@ -1,6 +1,6 @@
 //! The options of a server: `KEY=VALUE` words, as nbdkit passes them to a plugin.
 
-use super::{Faults, MemoryDrive, OpenError, Serving};
+use super::{Faults, MemoryDrive, OpenError, PolicyAndSeed, Serving, WriteCache};
 use crate::image::Durability;
 use phelsuma_drive::DriveShape;
 use phelsuma_ftl::{Config, Preset};
@@ -154,6 +154,14 @@ impl Options {
             "cuts" => self.serving.cuts = Some(value.parse()?),
             "faults" => self.serving.faults = value.parse::<Faults>()?,
             "realtime" => self.serving.realtime = Some(scale(value)?),
+            "write-cache" => {
+                let PolicyAndSeed(policy, seed) = PolicyAndSeed::default();
+                self.serving.cache = Some(WriteCache { bytes: read(key, value)?, policy, seed });
+            }
+            "cache-policy" => match (&mut self.serving.cache, value.parse()?) {
+                (Some(cache), PolicyAndSeed(policy, seed)) => (cache.policy, cache.seed) = (policy, seed),
+                (None, _) => return Err("cache-policy= is for a write cache; put write-cache=BYTES before it".into()),
+            },
             "idle-ms" => self.idle = Duration::from_millis(read(key, value)?),
             _ => return self.set_memory(key, value),
         }
@@ -230,6 +238,10 @@ impl Options {
         if let Some(scale) = self.serving.realtime {
             say("realtime", &scale);
         }
+        if let Some(WriteCache { bytes, policy, seed }) = self.serving.cache {
+            say("write-cache", &bytes);
+            say("cache-policy", &PolicyAndSeed(policy, seed));
+        }
         say("idle-ms", &self.idle.as_millis());
         words
     }
@@ -279,6 +291,8 @@ mod tests {
             "cuts=3..9:4",
             "faults=torn-seen,partial-front",
             "realtime=0.25",
+            "write-cache=1048576",
+            "cache-policy=prefix:7",
             "idle-ms=7",
         ];
         let mut options = Options::default();
@@ -291,6 +305,8 @@ mod tests {
         assert!(options.set("image", "x").is_err());
         assert!(options.set("http", "8080").unwrap_err().contains("ADDRESS:PORT"));
         assert!(options.set("nothing", "x").is_err());
+        assert!(options.set("cache-policy", "hope").unwrap_err().contains("subset, prefix or lies"));
+        assert!(Options::default().set("cache-policy", "lies").unwrap_err().contains("write-cache=BYTES"));
         assert!(options.set("durability", "flush").unwrap_err().contains("image=FILE"));
         let mut options = Options::default();
         options.set("image", "/a b/drive.img").unwrap();

@@ -7,8 +7,10 @@ use super::clock::Clock;
 use super::cuts::{CutPlan, Cuts, Faults};
 use super::disk::{Disk, Drive};
 use super::look::{OfDrive, StateCell};
+use super::write_cache::Cached;
 use super::{
-    BlockSeen, Device, DeviceError, Extent, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State, Zeroes,
+    BlockSeen, Device, DeviceError, Extent, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State,
+    WriteCache, Zeroes,
 };
 use phelsuma_ftl::{FtlError, Shape};
 use phelsuma_nand::{Block, Geometry, Nand, Purpose, Time};
@@ -63,6 +65,8 @@ pub struct Serving {
     pub faults: Faults,
     /// Real over simulated time, if requests are to take as long as they would.
     pub realtime: Option<f64>,
+    /// A volatile write cache between the clients and the drive.
+    pub cache: Option<WriteCache>,
 }
 
 /// A drive that clients are served from.
@@ -97,8 +101,12 @@ impl Served {
         let (geometry, shape) = (*Nand::geometry(&opened.flash), opened.ftl.shape());
         let device = Device::new(opened);
         let (size_bytes, page_bytes) = (device.size_bytes(), device.page_bytes());
+        let mut disk: Box<dyn Disk> = Box::new(Drive { source, device: Some(device) });
+        if let Some(cache) = how.cache {
+            disk = Box::new(Cached::new(disk, cache, page_bytes, size_bytes));
+        }
         let mut locked = Locked {
-            disk: Box::new(Drive { source, device: Some(device) }),
+            disk,
             clock: Clock::new(ready, how.realtime),
             recorder: None,
             counts: RequestCounts::default(),
@@ -299,10 +307,10 @@ impl Served {
         let mut locked = self.lock();
         let (requests, power_ons, drive) = (locked.counts, locked.life, locked.disk.look());
         drop(locked);
-        let OfDrive { flash, counters, gecko } = drive;
+        let OfDrive { flash, counters, gecko, cache } = drive;
         let (since, in_progress) = (self.begun.elapsed(), self.in_progress());
         let about = self.about();
-        Look { about, since, state: self.state(), power_ons, requests, in_progress, flash, counters, gecko }
+        Look { about, since, state: self.state(), power_ons, requests, in_progress, flash, counters, gecko, cache }
     }
 
     /// Looks at all blocks. The lock is held for some of them at a time, so events in between are seen of some and not
@@ -453,6 +461,9 @@ impl Served {
             return;
         }
         self.host.drop_connections();
+        if let Some((kept, dirty)) = locked.disk.kept_at_cut() {
+            self.host.log(&format!("the write cache had {dirty} dirty pages, and kept {kept} of them"));
+        }
         let comes_back = locked.comes_back && matches!(off, Off::Cut(_));
         self.state.set(if comes_back { State::ComingUp } else { State::Off });
         if !comes_back {

@@ -16,6 +16,7 @@ mod host_crash;
 mod image_full;
 mod last_stop;
 mod looks;
+mod write_cache;
 
 use phelsuma_serve::image::{AnyStorage, Storage};
 
