@@ -5,7 +5,7 @@
 use crate::common::{json, tiny_trace};
 use phelsuma_drive::lab::{Failed, FailureKind, SoakFound};
 use phelsuma_serve::device::options::{Backing, Options};
-use phelsuma_serve::device::{Host, Served, Serving};
+use phelsuma_serve::device::{Host, Served};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -191,12 +191,14 @@ impl Host for Alone {
 fn served() {
     let of = |ftl: &str| {
         let mut options = Options::default();
-        for word in ["memory=4194304", "ratio=0.5", "page=512", "pages-per-block=8", &format!("ftl={ftl}")] {
+        for word in
+            ["memory=4194304", "ratio=0.5", "page=512", "pages-per-block=8", "write-cache=65536", &format!("ftl={ftl}")]
+        {
             let (key, value) = word.split_once('=').unwrap();
             options.set(key, value).unwrap();
         }
-        let Some(Backing::Memory(memory)) = options.backing else { panic!("a drive in memory") };
-        let served = Served::open(memory.drive().unwrap(), &Serving::default(), Box::new(Alone)).unwrap();
+        let Some(Backing::Memory(memory)) = &options.backing else { panic!("a drive in memory") };
+        let served = Served::open(memory.drive().unwrap(), &options.serving, Box::new(Alone)).unwrap();
         let connection = served.connect();
         for _ in 0..3 {
             (0..served.size_bytes())
