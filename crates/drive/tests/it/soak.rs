@@ -247,14 +247,23 @@ type Lived = ((u32, u64, u32, u32), (u64, u32, u32), u64);
 /// - a copy of a page that runs named was of no account;
 /// - a collection dropped pages that only an unreadable translation page named, or a run;
 /// - a parity page had decayed before a page of its group did;
-/// - the newest page of a block log stood behind a first page that was torn.
-const DECAYED: [Lived; 6] = [
+/// - the newest page of a block log stood behind a first page that was torn;
+/// - a translation page decayed right before a page that a cut had torn.
+///
+/// In the last one nothing decays. A recovery from an erase that was cut wrote into translation pages what runs have, and
+/// pages that this made stale were never reported.
+const DECAYED: [Lived; 11] = [
     ((32, 80, 1, 528), (404, 4, 30), 45),
     ((64, 96, 1, 1967), (111, 5, 30), 18),
     ((32, 80, 1, 528), (502, 4, 30), 129),
     ((64, 96, 1, 1967), (501, 5, 30), 111),
     ((64, 96, 1, 1967), (501, 5, 30), 184),
     ((4, 256, 1, 308), (210, 2, 6), 119),
+    ((64, 96, 1, 1967), (401, 5, 30), 62),
+    ((32, 80, 1, 528), (404, 4, 30), 126),
+    ((4, 256, 2, 245), (212, 2, 2), 133),
+    ((4, 256, 1, 308), (22, 5, 300), 3729),
+    ((16, 128, 1, 659), (9004, 0, 0), 17),
 ];
 
 fn of_decayed((pages_per_block, blocks, dies, logical_pages): (u32, u64, u32, u32), seed: u64) -> SoakConfig {

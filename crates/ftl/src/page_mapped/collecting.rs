@@ -41,6 +41,8 @@ pub(super) struct Collecting {
     pub(super) spares: Vec<SpareRead>,
     /// Logical pages that are read errors, of pages that were judged: perhaps since their entries cannot be read.
     pub(super) lost: Vec<LogicalPage>,
+    /// Of the pages that were judged, those that are not live.
+    pub(super) dead: Vec<u16>,
     pub(super) moving: MoveBuffer,
     /// The collection in slices that is under way.
     pub(super) begun: Option<InSlices>,
@@ -61,6 +63,7 @@ impl Collecting {
             victim: None,
             spares: Vec::new(),
             lost: Vec::new(),
+            dead: Vec::new(),
             moving: MoveBuffer::new(),
             begun: None,
             early,
@@ -92,7 +95,8 @@ impl Collecting {
 
     pub(super) fn ram(&self, page_bytes: u64, ledger: &mut RamLedger) {
         let spares = self.spares.capacity() * size_of::<SpareRead>();
-        ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2 + spares as u64);
+        let judged = self.lost.capacity() * size_of::<LogicalPage>() + self.dead.capacity() * 2;
+        ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2 + (spares + judged) as u64);
         ledger.index("buffer.moving", self.moving.bytes(page_bytes));
     }
 }

@@ -86,21 +86,22 @@ impl PageMapped {
         op: Op,
     ) -> Result<(), FtlError> {
         let mut read = self.look_up_for_judging(nand, victim, live, op);
-        let mut dead = self.find_dead(nand, (victim, live, &read), answer, op);
-        let lost = core::mem::take(&mut self.collecting.lost);
+        self.find_dead(nand, (victim, live, &read), answer, op);
+        let mut lost = core::mem::take(&mut self.collecting.lost);
         if !lost.is_empty() && self.blocks.keeps(Barrier::LostWrittenThrough) {
             let io = mapping_io!(self, nand, op.at);
             if self.mapping.lose_unreadable(io, &lost, &mut self.before)? {
                 self.collecting.spares = read;
                 read = self.look_up_for_judging(nand, victim, live, op);
-                dead = self.find_dead(nand, (victim, live, &read), answer, op);
-                self.collecting.lost.clear();
+                self.find_dead(nand, (victim, live, &read), answer, op);
             }
         }
+        lost.clear();
+        self.collecting.lost = lost;
         self.collecting.spares = read;
         let geometry = *self.blocks.geometry();
         live.retain(|index| {
-            let is_dead = dead.binary_search(index).is_ok();
+            let is_dead = self.collecting.dead.binary_search(index).is_ok();
             if is_dead {
                 self.validity.leave(&geometry, geometry.page(victim, u32::from(*index)));
             }
@@ -109,20 +110,20 @@ impl PageMapped {
         Ok(())
     }
 
-    /// Of these pages those that are not live, in their order.
+    /// Notes which of these pages are not live, in their order.
     fn find_dead<N: Nand>(
         &mut self,
         nand: &mut N,
         (victim, live, read): (Block, &[u16], &[SpareRead]),
         answer: Answer,
         op: Op,
-    ) -> Vec<u16> {
+    ) {
         let at = op.at;
         let geometry = *self.blocks.geometry();
         // What was found to be damaged just now is no answer.
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         let mut known = read.iter();
-        let mut dead = Vec::new();
+        self.collecting.dead.clear();
         for index in live {
             let page = geometry.page(victim, u32::from(*index));
             let spare = known.next().copied();
@@ -139,10 +140,9 @@ impl PageMapped {
                 }
             };
             if !keep {
-                dead.push(*index);
+                self.collecting.dead.push(*index);
             }
         }
-        dead
     }
 
     /// Whether the table names this page of `key`, as far as it can be read.

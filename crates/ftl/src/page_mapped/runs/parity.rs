@@ -155,15 +155,14 @@ impl Run {
         Ok(())
     }
 
-    /// Parity pages that cannot be read are missing from now on, as those that a cut has torn: another page of their group
-    /// may go bad next.
-    pub(crate) fn look_at_parity<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, kind: Kind) {
-        for group in 0..self.parity.len() {
-            let (page, key) = (self.parity[group], self.parity_key(group));
-            if page != LOST_PAGE && io.read(page, kind, key).is_none() {
-                self.parity[group] = LOST_PAGE;
-            }
-        }
+    /// The groups whose parity pages cannot be read. Those are to be missing from now on, as those that a cut has torn:
+    /// another page of their group may go bad next.
+    pub(crate) fn bad_parity<N: Nand>(&self, io: &mut MetaIo<'_, N>, kind: Kind) -> Vec<usize> {
+        let is_bad = |group: &usize| {
+            let (page, key) = (self.parity[*group], self.parity_key(*group));
+            page != LOST_PAGE && io.read(page, kind, key).is_none()
+        };
+        (0..self.parity.len()).filter(is_bad).collect()
     }
 
     /// Programs the parity pages that are missing, of groups that are whole.

@@ -9,7 +9,7 @@ use crate::medium::{EPOCH, Holds, HoldsOfBlocks, Session, window};
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
+use phelsuma_nand::{Block, CLOCK_MAX, Geometry, Kind, Nand, Page, Spare, SpareRead};
 
 /// A block that holds something.
 #[derive(Clone, Copy, Debug)]
@@ -234,20 +234,22 @@ impl BlocksInformation {
     }
 
     /// A page in a block of metadata, of which these can be read, may have gone bad since it was written. It cannot say
-    /// any more what it was. Of the last such page this is when the first readable page behind it was programmed.
+    /// any more what it was. Of the last such page this is when the first readable page behind it was programmed, or the
+    /// end of time where all behind it are bad as well.
     ///
-    /// A cut tears the last page of a block alone, and so does a program that fails. An erase that was cut may leave
-    /// anything. Where it has made a page blank in front of others, the difference shows.
+    /// A cut tears the last page of a block alone, and so does a program that fails. So of two bad pages at the end the
+    /// first has gone bad. An erase that was cut may leave anything. Where it has made a page blank in front of others,
+    /// the difference shows.
     pub(crate) fn gone_bad_before<F, N: Nand>(
         &mut self,
         drive: &mut Session<'_, F, N>,
+        block: Block,
         pages: &[FoundPage],
     ) -> Option<u64> {
         let geometry = *drive.nand.geometry();
         let (mut next, mut before) = (0, None);
         for found in pages {
             let index = geometry.index_of(found.page);
-            let block = geometry.block_of(found.page);
             for page in (next..index).map(|index| geometry.page(block, index)) {
                 match drive.read_spare(page) {
                     SpareRead::Unreadable => before = Some(found.spare.seq),
@@ -256,7 +258,9 @@ impl BlocksInformation {
             }
             next = index + 1;
         }
-        before
+        let mut behind = (next..geometry.pages_per_block()).map(|index| drive.read_spare(geometry.page(block, index)));
+        let bad = behind.by_ref().take_while(|read| *read != SpareRead::Erased).count();
+        if bad < 2 || behind.any(|read| read != SpareRead::Erased) { before } else { Some(CLOCK_MAX) }
     }
 
     /// RAM of the list by which [`BlocksInformation::user_blocks`] goes.

@@ -7,7 +7,7 @@ use crate::page_mapped::durability::common::{FoundPage, LastPage};
 use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, Nand, Page};
+use phelsuma_nand::{Block, Kind, Nand};
 
 impl GeckoGathered {
     /// The pages of a block of metadata that can be believed; the last one as well, if it is suspect.
@@ -38,7 +38,7 @@ impl GeckoGathered {
             for found in pages.iter().filter(|found| found.spare.kind == kind) {
                 scan.note(found.page, &found.spare);
             }
-            if let Some(before) = self.bid.gone_bad_before(drive, &pages) {
+            if let Some(before) = self.bid.gone_bad_before(drive, information.block, &pages) {
                 scan.note_gone_bad(before);
             }
             self.suspect_metadata.extend(suspect);
@@ -54,11 +54,11 @@ impl GeckoGathered {
             drive.ftl.blocks.barriers(),
         );
         let mut suspects = Vec::new();
-        let mut gone_bad: Vec<(u64, Page)> = Vec::new();
+        let mut gone_bad: Vec<(u64, Block)> = Vec::new();
         for information in self.bid.translation.clone() {
             let (pages, suspect) = self.metadata_pages(drive, information.block);
-            let before = self.bid.gone_bad_before(drive, &pages);
-            gone_bad.extend(before.zip(pages.last().map(|last| last.page)));
+            let before = self.bid.gone_bad_before(drive, information.block, &pages);
+            gone_bad.extend(before.map(|before| (before, information.block)));
             for found in pages.iter().filter(|found| found.spare.kind == Kind::MappingLog) {
                 self.mapping_log.note(found.page, &found.spare);
             }
@@ -89,10 +89,10 @@ impl GeckoGathered {
         translation.sort();
         // Where all else is stale as well an erase may have been cut. The two cases look alike. Then no entry changes,
         // but collections may query the mapping from then on for no reason.
-        for (before, last) in gone_bad {
+        for (before, block) in gone_bad {
             self.lost.get_or_insert(Lost::new(before)).and_before(before);
             // The evidence of this.
-            self.fallbacks.push(last);
+            self.fallbacks.push(drive.geometry().page(block, 0));
         }
         translation
     }

@@ -129,7 +129,7 @@ impl<L: LiveBy> Gathered<L> {
             if pages.last().is_none_or(|last| last.page != end) {
                 self.part_filled.push(information.block);
             }
-            let before = self.bid.gone_bad_before(drive, &pages);
+            let before = self.bid.gone_bad_before(drive, information.block, &pages);
             gone_bad.extend(before.map(|before| (information.block, before)));
             if let Some(data) = suspect
                 && let Some(last) = pages.pop()

@@ -167,16 +167,6 @@ impl PagedMapping {
             return Ok(());
         }
         self.set_damaged();
-        // As a fold does: later recoveries take all that runs have until the last spill for known. No spill: a fold would
-        // mix the runs' entries with what is to be looked into of other translation pages.
-        if self.log.is_some() {
-            let old = self.page.clone();
-            self.lay_log_over(io, part, &mut None);
-            let overruled: Vec<(LogicalPage, Page)> = self.differing(part, &old, &self.page).collect();
-            before.extend(
-                overruled.iter().filter(|(key, page)| self.is_before_image(io, key.0, *page)).map(|(_, page)| *page),
-            );
-        }
         if let Some(log) = self.log.take() {
             let written = self.write_folded(io, &log, part);
             self.log = Some(log);

@@ -65,7 +65,7 @@ impl MappingLog {
         self.tally = Tally::default();
         let SortedRuns { runs, page, kind, tuning, .. } = &mut self.sorted;
         let (mut waiting, mut lost) = (0, false);
-        let (mut trimmed_by_suspects, mut made_again) = (Vec::new(), Vec::new());
+        let (mut trimmed_by_suspects, mut made_again, mut bad_parity) = (Vec::new(), Vec::new(), Vec::new());
         for (number, run) in runs.iter_mut().enumerate() {
             let run_is_suspect = run.pages().any(&is_suspect);
             let entries = run.directory.len() * tuning.layout.entries();
@@ -88,7 +88,7 @@ impl MappingLog {
                     }
                 }
             }
-            run.look_at_parity(io, *kind);
+            bad_parity.extend(run.bad_parity(io, *kind).into_iter().map(|group| (number, group)));
             // It has no key of a page that was not read.
             run.filter = is_whole.then_some(filter);
             lost |= !is_whole;
@@ -98,9 +98,12 @@ impl MappingLog {
         trimmed_by_suspects.sort_unstable();
         let covered = before.iter().flat_map(Run::pages).collect();
         let overruled = self.overruled_since(io, before, folded);
-        // Another page of its group may go bad next: it is programmed once more.
+        // Another page of its group may go bad next: it is programmed once more. Not before: runs are compared by their pages.
         for (number, place) in made_again {
             self.sorted.runs[number].directory[place].page = LOST_PAGE;
+        }
+        for (number, group) in bad_parity {
+            self.sorted.runs[number].parity[group] = LOST_PAGE;
         }
         RestoredLog { overruled, covered, trimmed_by_suspects, found }
     }
