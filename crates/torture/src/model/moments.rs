@@ -1,0 +1,79 @@
+//! Moments at which a power cut leaves states that no other moment leaves.
+//!
+//! A cut while requests are pending leaves what a later cut leaves too, as long as no flush and no mark comes between. So
+//! the moments just before each flush, just before each mark, and at the end have all states.
+
+use super::event::Event;
+use super::run::Run;
+
+/// What the volatile cache keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// Any subset of what is pending, in atoms.
+    #[default]
+    Subset,
+    /// What came first; the last of it may be torn.
+    Prefix,
+    /// All that was answered: a drive whose cache survives.
+    All,
+    /// Any subset of all requests: flushes are answered and ignored.
+    Lies,
+}
+
+impl Policy {
+    /// Events that are durable at a cut.
+    #[must_use]
+    pub fn durable(self, run: &Run, cut: u32) -> u32 {
+        if self == Self::Lies {
+            return 0;
+        }
+        let before = run.events.get(..cut as usize).unwrap_or(&run.events);
+        before.iter().rposition(|event| *event == Event::Flush).map_or(0, |at| at as u32 + 1)
+    }
+}
+
+/// A moment of a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// Events that have happened.
+    pub cut: u32,
+    /// Of those, events that are durable.
+    pub durable: u32,
+    /// Marks that were passed.
+    pub marks: u32,
+}
+
+/// All moments, in order.
+#[must_use]
+pub fn moments(run: &Run, policy: Policy) -> Vec<Moment> {
+    let mut found: Vec<Moment> = Vec::new();
+    let (mut durable, mut marks) = (0, 0);
+    // Requests since the moment before.
+    let mut is_new = true;
+    for (at, event) in run.events.iter().take(run.end).enumerate() {
+        let cut = at as u32;
+        let ends = match event {
+            Event::Mark(_) => true,
+            Event::Flush => matches!(policy, Policy::Subset | Policy::Prefix),
+            Event::Write { .. } | Event::Trim { .. } => policy == Policy::All,
+        };
+        if ends && is_new {
+            found.push(Moment { cut, durable, marks });
+            is_new = false;
+        }
+        match event {
+            Event::Mark(_) => {
+                marks += 1;
+                is_new = true;
+            }
+            Event::Flush if policy != Policy::Lies => durable = cut + 1,
+            Event::Flush => {}
+            Event::Write { .. } | Event::Trim { .. } => is_new = true,
+        }
+    }
+    if is_new {
+        found.push(Moment { cut: run.end as u32, durable, marks });
+    }
+    found
+}
