@@ -29,9 +29,13 @@ impl Content {
     /// Writes.
     pub fn write(&mut self, offset: u64, data: &[u8]) {
         for (chunk, at, range) in pieces(offset, data.len()) {
-            let length = range.len();
+            let (length, data) = (range.len(), &data[range]);
+            if length == CHUNK_BYTES && data.iter().all(|byte| *byte == 0) {
+                self.chunks.remove(&chunk);
+                continue;
+            }
             let bytes = self.chunks.entry(chunk).or_insert_with(|| Arc::new([0; CHUNK_BYTES]));
-            Arc::make_mut(bytes)[at..at + length].copy_from_slice(&data[range]);
+            Arc::make_mut(bytes)[at..at + length].copy_from_slice(data);
         }
     }
 

@@ -1,0 +1,120 @@
+//! Runs one of the user's commands, to its end and with all that it started.
+
+use crate::error::{Outcome, TortureError};
+use crate::sys::supervisor::supervise;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often one looks whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// Of its output, what is kept.
+const TAIL_BYTES: u64 = 4096;
+const TAIL_LINES: usize = 10;
+
+/// A command, and where it runs.
+pub(crate) struct Job<'a> {
+    /// As a shell takes it.
+    pub(crate) command: &'a str,
+    /// Its working directory.
+    pub(crate) folder: &'a Path,
+    /// A file for its output.
+    pub(crate) output: &'a Path,
+    /// What it finds in its environment.
+    pub(crate) environment: &'a [(&'static str, OsString)],
+    /// It may take so long.
+    pub(crate) timeout: Option<Duration>,
+    /// Stays open in it.
+    pub(crate) inherited: Option<BorrowedFd<'a>>,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With an exit code; 128 and the signal for one that was killed.
+    Code(i32),
+    /// It took too long, and was killed.
+    TimedOut,
+    /// It was to stop, and was killed.
+    Stopped,
+}
+
+impl Ended {
+    /// As the end of a sentence.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Code(code @ 129..=192) => format!("ended by signal {}", code - 128),
+            Self::Code(code) => format!("ended with exit code {code}"),
+            Self::TimedOut => "took too long".to_string(),
+            Self::Stopped => "was stopped".to_string(),
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Runs it. The text is the last lines of its output.
+    pub(crate) fn run(&self, stop: &AtomicBool) -> Outcome<(Ended, String)> {
+        let cannot = |error: std::io::Error| TortureError::about("/bin/sh cannot be started", error);
+        let mut output = File::options()
+            .create(true)
+            .truncate(true)
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_APPEND)
+            .open(self.output)
+            .map_err(|error| TortureError::about(&self.output.display().to_string(), error))?;
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", self.command]).current_dir(self.folder).stdin(Stdio::null());
+        command.stdout(output.try_clone().map_err(cannot)?).stderr(output.try_clone().map_err(cannot)?);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        supervise(&mut command, self.inherited.map(|fd| fd.as_raw_fd()));
+        let mut child = command.spawn().map_err(cannot)?;
+        let pid = Pid::from_child(&child);
+        let ended = wait(pid, self.timeout, stop);
+        if ended != Ended::Code(0) {
+            // The supervisor kills the rest and ends.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let code = child.wait().map_err(cannot)?.code().unwrap_or(-1);
+        let tail = tail(&mut output);
+        Ok((if ended == Ended::Code(0) { Ended::Code(code) } else { ended }, tail))
+    }
+}
+
+/// Waits for the supervisor: a code of 0 says that it has ended with one.
+fn wait(pid: Pid, timeout: Option<Duration>, stop: &AtomicBool) -> Ended {
+    let began = Instant::now();
+    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return Ended::Code(0) };
+    loop {
+        let left = timeout.map_or(LOOK, |timeout| timeout.saturating_sub(began.elapsed()).min(LOOK));
+        let left = Timespec { tv_sec: 0, tv_nsec: left.as_nanos() as _ };
+        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)) {
+            Ok(1..) => return Ended::Code(0),
+            _ if stop.load(Ordering::Relaxed) => return Ended::Stopped,
+            _ if timeout.is_some_and(|timeout| began.elapsed() >= timeout) => return Ended::TimedOut,
+            _ => {}
+        }
+    }
+}
+
+fn tail(output: &mut File) -> String {
+    let length = output.metadata().map_or(0, |data| data.len());
+    let mut bytes = Vec::new();
+    let read = output
+        .seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))
+        .and_then(|_| output.take(TAIL_BYTES).read_to_end(&mut bytes));
+    if read.is_err() {
+        return String::new();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}

@@ -1,0 +1,119 @@
+//! Runs the workload once, on a drive that keeps a log.
+
+use crate::command::{Ended, Job};
+use crate::config::Config;
+use crate::error::{Outcome, TortureError};
+use crate::filesystem::device;
+use crate::model::{Policy, Run};
+use crate::recorder::{Drive, Limits, Marks, Pipe, Served};
+use crate::sys::folders::Scratch;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Records a run.
+pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &AtomicBool) -> Outcome<Run> {
+    // First of all: a shell takes descriptors of one digit.
+    let (pipe, read) = Pipe::new()?;
+    let drive = Arc::new(Drive::new(config.shape, Limits { log_bytes: config.log_limit }, read));
+    let marks = Marks::new(&drive, pipe, &scratch.path().join("marks"))?;
+    let is_root = rustix::process::geteuid().is_root();
+    if !Path::new("/dev/fuse").exists() {
+        return Err(TortureError::Input("there is no /dev/fuse here; loading the module fuse would help".to_string()));
+    }
+    let folder = scratch.folder("fuse")?;
+    let served = Served::new(Arc::clone(&drive), &folder, is_root).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            TortureError::Input("there is no fusermount3 here; the package fuse3 has it, and root does without".to_string())
+        }
+        _ => TortureError::about("the drive cannot be served by FUSE", error),
+    })?;
+    on_device(config, workload, scratch, &drive, &marks, served.file(), stop)?;
+    served.end().map_err(|error| TortureError::about("the drive is still in use", error))?;
+    if drive.is_over() {
+        let limit = config.log_limit >> 20;
+        return Err(TortureError::Input(format!(
+            "the workload wrote more than {limit} MiB; a shorter one, or a larger --log-limit, would do"
+        )));
+    }
+    Ok(drive.run())
+}
+
+fn on_device(
+    config: &Config,
+    workload: &str,
+    scratch: &Scratch,
+    drive: &Drive,
+    marks: &Marks,
+    file: &Path,
+    stop: &AtomicBool,
+) -> Outcome {
+    let folder = scratch.folder("workload")?;
+    let mut environment: Vec<(&'static str, OsString)> = vec![
+        ("PHELSUMA_MARK_FD", std::os::fd::AsRawFd::as_raw_fd(&marks.write()).to_string().into()),
+        ("PHELSUMA_MARK_SOCKET", marks.socket().into()),
+    ];
+    let mut mounted = None;
+    if config.format.is_some() {
+        let device = device(file, config.shape.unit, true)?;
+        config.format.make(device.path(), &folder, stop)?;
+        let mount = config
+            .format
+            .mount(&device, &scratch.folder("mount")?)
+            .map_err(|error| TortureError::about("the file system cannot be mounted", error))?;
+        environment.push(("PHELSUMA_DEVICE", device.path().into()));
+        environment.push(("PHELSUMA_MOUNT", mount.at().into()));
+        mounted = Some((mount, device));
+    } else {
+        environment.push(("PHELSUMA_DEVICE", file.into()));
+    }
+    let job = |command, inherited| Job {
+        command,
+        folder: &folder,
+        output: &scratch.path().join("workload-output"),
+        environment: &environment,
+        timeout: None,
+        inherited,
+    }
+    .run(stop);
+    let sync = || match &mounted {
+        Some((mount, _)) => File::open(mount.at()).and_then(|folder| Ok(rustix::fs::syncfs(&folder)?)),
+        None => Ok(()),
+    };
+    let synced = || sync().map_err(|error| TortureError::about("the file system cannot be synced", error));
+    if let Some(setup) = &config.setup {
+        done("setup", job(setup, Some(marks.write()))?)?;
+    }
+    synced()?;
+    drive.begin();
+    if let (Policy::All, Some((mount, _))) = (config.policy, &mounted) {
+        marks.sync_first(mount.at().to_path_buf());
+    }
+    let ended = job(workload, Some(marks.write()))?;
+    if !drive.is_over() {
+        done("workload", ended)?;
+        if config.policy == Policy::All {
+            synced()?;
+        }
+    }
+    drive.end();
+    if let Some((mount, device)) = mounted {
+        // The events of the unmounting say where files are.
+        let unmounted = mount.unmount();
+        drop(device);
+        if !drive.is_over() {
+            unmounted.map_err(|error| TortureError::about("the file system cannot be unmounted", error))?;
+        }
+    }
+    Ok(())
+}
+
+fn done(what: &str, (ended, output): (Ended, String)) -> Outcome {
+    match ended {
+        Ended::Code(0) => Ok(()),
+        Ended::Stopped => Err(TortureError::Stopped),
+        ended => Err(TortureError::Input(format!("the {what} {}: {}", ended.text(), output.replace('\n', "; ")))),
+    }
+}

@@ -1,0 +1,214 @@
+//! What the recorded drive holds, and the log of what it was asked.
+
+use crate::model::{Content, Event, Run, Shape};
+use std::fs::File;
+use std::io::Read;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A mark has at most so many bytes.
+pub(crate) const MARK_BYTES_MAX: usize = 4096;
+
+/// Bounds of a log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Bytes of data in it.
+    pub(crate) log_bytes: u64,
+}
+
+/// The drive. Its lock is what puts events in an order.
+#[derive(Debug)]
+pub(crate) struct Drive {
+    shape: Shape,
+    limits: Limits,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    content: Content,
+    base: Content,
+    events: Vec<Event>,
+    log_bytes: u64,
+    is_recording: bool,
+    end: Option<usize>,
+    is_over: bool,
+    /// Marks that are written to a pipe, and what came of a line that is not complete.
+    pipe: Option<File>,
+    line: Vec<u8>,
+}
+
+impl Drive {
+    /// Of zeros, with a pipe for marks that does not block.
+    pub(crate) fn new(shape: Shape, limits: Limits, pipe: File) -> Self {
+        let inner = Inner { pipe: Some(pipe), ..Inner::default() };
+        Self { shape, limits, inner: Mutex::new(inner) }
+    }
+
+    /// What it is.
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads.
+    pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) {
+        self.lock().content.read(offset, buffer);
+    }
+
+    /// Writes, in whole units: what a program leaves of the first and the last one stays as it is.
+    pub(crate) fn write(&self, offset: u64, data: &[u8]) {
+        let unit = u64::from(self.shape.unit);
+        let begin = offset / unit * unit;
+        let end = (offset + data.len() as u64).div_ceil(unit) * unit;
+        let mut inner = self.lock();
+        inner.drain();
+        inner.content.write(offset, data);
+        if inner.is_recording && end > begin {
+            let mut whole = vec![0; (end - begin) as usize];
+            inner.content.read(begin, &mut whole);
+            inner.log(Event::Write { offset: begin, data: whole.into() }, &self.limits);
+        }
+    }
+
+    /// Makes zeros. Units at the ends that are not whole are written.
+    pub(crate) fn zero(&self, offset: u64, length: u64) {
+        let unit = u64::from(self.shape.unit);
+        let (begin, end) = (offset.div_ceil(unit) * unit, (offset + length) / unit * unit);
+        if begin >= end {
+            return self.write(offset, &vec![0; length as usize]);
+        }
+        if offset < begin {
+            self.write(offset, &vec![0; (begin - offset) as usize]);
+        }
+        if offset + length > end {
+            self.write(end, &vec![0; (offset + length - end) as usize]);
+        }
+        let mut inner = self.lock();
+        inner.drain();
+        inner.content.zero(begin, end - begin);
+        inner.log(Event::Trim { offset: begin, length: end - begin }, &self.limits);
+    }
+
+    /// Flushes.
+    pub(crate) fn flush(&self) {
+        let mut inner = self.lock();
+        inner.drain();
+        // A flush of nothing changes no state.
+        let is_needed = inner.events.iter().rev().find(|event| !matches!(event, Event::Mark(_)));
+        if is_needed.is_some_and(Event::is_request) {
+            inner.log(Event::Flush, &self.limits);
+        }
+    }
+
+    /// Takes what is in the pipe.
+    pub(crate) fn drain(&self) {
+        self.lock().drain();
+    }
+
+    /// A mark that did not come by the pipe. Those in the pipe are before it.
+    pub(crate) fn mark(&self, text: &str) {
+        let mut inner = self.lock();
+        inner.drain();
+        inner.mark(text.as_bytes());
+    }
+
+    /// Whether the log has become too large.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
+    /// From now on it is recorded; what there is is durable.
+    pub(crate) fn begin(&self) {
+        let mut inner = self.lock();
+        inner.drain();
+        inner.base = inner.content.clone();
+        inner.is_recording = true;
+    }
+
+    /// The workload has ended. What comes now only helps to name files.
+    pub(crate) fn end(&self) {
+        let mut inner = self.lock();
+        inner.drain();
+        inner.end = Some(inner.events.len());
+    }
+
+    /// What was recorded.
+    pub(crate) fn run(&self) -> Run {
+        let mut inner = self.lock();
+        let events = std::mem::take(&mut inner.events);
+        let end = inner.end.unwrap_or(events.len());
+        inner.is_recording = false;
+        Run { shape: self.shape, base: std::mem::take(&mut inner.base), events, end }
+    }
+}
+
+impl Inner {
+    fn log(&mut self, event: Event, limits: &Limits) {
+        if !self.is_recording || self.is_over {
+            return;
+        }
+        let bytes = match &event {
+            Event::Write { data, .. } => data.len() as u64,
+            _ => 0,
+        };
+        self.log_bytes += bytes + size_of::<Event>() as u64;
+        self.is_over = self.log_bytes > limits.log_bytes;
+        if !self.is_over {
+            self.events.push(event);
+        }
+    }
+
+    fn drain(&mut self) {
+        let Some(mut pipe) = self.pipe.take() else { return };
+        let mut buffer = [0; 4096];
+        // It does not block: an error is that there is nothing now.
+        while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+            for byte in buffer.iter().take(length) {
+                if *byte == b'\n' {
+                    let line = std::mem::take(&mut self.line);
+                    self.mark(&line);
+                } else if self.line.len() < MARK_BYTES_MAX {
+                    self.line.push(*byte);
+                }
+            }
+        }
+        self.pipe = Some(pipe);
+    }
+
+    fn mark(&mut self, text: &[u8]) {
+        if self.is_recording && !self.is_over && self.end.is_none() {
+            self.events.push(Event::Mark(String::from_utf8_lossy(text).into_owned()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drive() -> Drive {
+        let (read, _) = std::io::pipe().unwrap();
+        let shape = Shape { size: 1 << 20, unit: 512, atomic_write: 512 };
+        Drive::new(shape, Limits { log_bytes: 1 << 20 }, File::from(std::os::fd::OwnedFd::from(read)))
+    }
+
+    #[test]
+    fn what_is_logged_are_whole_units() {
+        let drive = drive();
+        drive.write(0, &[1; 600]);
+        drive.begin();
+        drive.write(510, &[2; 4]);
+        drive.zero(100, 1000);
+        drive.flush();
+        drive.flush();
+        let run = drive.run();
+        let ranges: Vec<_> = run.events.iter().map(Event::range).collect();
+        assert_eq!(ranges, [Some((0, 1024)), Some((0, 512)), Some((1024, 512)), Some((512, 512)), None]);
+        assert_eq!(run.events[0].bytes(508, 8), None);
+        assert_eq!(run.events[0].bytes(0, 1024).unwrap()[508..516], [1, 1, 2, 2, 2, 2, 1, 1]);
+        assert_eq!(run.events[1].bytes(0, 512).unwrap()[98..102], [1, 1, 0, 0]);
+    }
+}

@@ -1,0 +1,9 @@
+//! A drive that keeps a log: a file `drive` on a FUSE file system that this process serves, and marks beside it.
+
+mod drive;
+mod fuse;
+mod marks;
+
+pub(crate) use drive::{Drive, Limits};
+pub(crate) use fuse::Served;
+pub(crate) use marks::{Marks, Pipe};

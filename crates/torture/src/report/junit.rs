@@ -1,0 +1,54 @@
+//! JUnit XML: a test case for the whole, and one for each kind of failure.
+
+use super::Report;
+use crate::view::FailureKind;
+use std::fmt::Write as _;
+
+/// The XML.
+pub(super) fn of(report: &Report, name: &str) -> String {
+    let cases = FailureKind::ALL.len() + 1;
+    let failed = report.failed.len() + usize::from(report.has_failed());
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let name = escaped(name);
+    let seconds = report.seconds;
+    let _ = writeln!(xml, "<testsuites tests=\"{cases}\" failures=\"{failed}\" time=\"{seconds:.3}\">");
+    let _ = writeln!(xml, "  <testsuite name=\"{name}\" tests=\"{cases}\" failures=\"{failed}\" time=\"{seconds:.3}\">");
+    let _ = writeln!(xml, "    <testcase classname=\"phelsuma.torture\" name=\"{name}: every state\" time=\"{seconds:.3}\">");
+    if report.has_failed() {
+        let states: u64 = report.failed.values().sum();
+        let message = format!("{states} of {} states failed", report.states);
+        let _ = writeln!(xml, "      <failure message=\"{message}\">{}</failure>", escaped(&report.text()));
+    }
+    xml += "    </testcase>\n";
+    for kind in FailureKind::ALL {
+        let _ = writeln!(xml, "    <testcase classname=\"phelsuma.torture\" name=\"{name}: {}\">", kind.text());
+        if let Some(states) = report.failed.get(&kind) {
+            let found: Vec<String> = report
+                .failures
+                .iter()
+                .filter(|failure| failure.kind == kind)
+                .map(|f| format!("{}\n{}", f.ids.first().map_or("", String::as_str), f.explanation.join("\n")))
+                .collect();
+            let _ = writeln!(xml, "      <failure message=\"{states} states\">{}</failure>", escaped(&found.join("\n\n")));
+        }
+        xml += "    </testcase>\n";
+    }
+    xml + "  </testsuite>\n</testsuites>\n"
+}
+
+/// What XML takes: no control characters, and none of its own.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        match character {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\n' | '\t' => escaped.push(character),
+            control if control.is_control() || control == '\u{fffe}' || control == '\u{ffff}' => escaped.push('?'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}

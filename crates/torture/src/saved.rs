@@ -1,0 +1,153 @@
+//! A recorded run in a file: compressed, and checked for damage by its compression's checksum.
+//!
+//! A line that says what it is, a line of JSON, and records: a letter, then numbers of 8 bytes, the least significant first,
+//! then data. `b` and `w` are offset, length and data, of the base and of a write; `t` is offset and length; `m` is length and
+//! text; `f` is a flush. All that is read is bounded.
+
+use crate::error::{Outcome, TortureError};
+use crate::filesystem::Format;
+use crate::model::{Content, Event, Run, Shape};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+const FIRST: &str = "phelsuma.torture-run/1\n";
+/// One record's data.
+const RECORD_BYTES_MAX: u64 = 64 << 20;
+const HEAD_BYTES_MAX: u64 = 1 << 16;
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    size: u64,
+    unit: u32,
+    atomic_write: u32,
+    format: Format,
+    end: usize,
+    events: usize,
+}
+
+/// Writes a run.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save(path: &Path, run: &Run, format: &Format) -> Outcome {
+    let about = |error: io::Error| TortureError::about(&path.display().to_string(), error);
+    let file = File::create(path).map_err(about)?;
+    let write = || {
+        let mut out = GzEncoder::new(BufWriter::new(file), Compression::fast());
+        let Shape { size, unit, atomic_write } = run.shape;
+        let head = Head { size, unit, atomic_write, format: format.clone(), end: run.end, events: run.events.len() };
+        out.write_all(FIRST.as_bytes())?;
+        serde_json::to_writer(&mut out, &head)?;
+        out.write_all(b"\n")?;
+        let mut record = |letter: u8, numbers: &[u64], data: &[u8]| {
+            out.write_all(&[letter])?;
+            numbers.iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
+            out.write_all(data)
+        };
+        for (offset, chunk) in run.base.chunks() {
+            record(b'b', &[offset, chunk.len() as u64], chunk)?;
+        }
+        for event in &run.events {
+            match event {
+                Event::Write { offset, data } => record(b'w', &[*offset, data.len() as u64], data)?,
+                Event::Trim { offset, length } => record(b't', &[*offset, *length], &[])?,
+                Event::Flush => record(b'f', &[], &[])?,
+                Event::Mark(text) => record(b'm', &[text.len() as u64], text.as_bytes())?,
+            }
+        }
+        out.finish()?.flush()
+    };
+    write().map_err(about)
+}
+
+/// Reads a run, of at most so many bytes.
+///
+/// # Errors
+/// The file cannot be read, or is none.
+pub fn load(path: &Path, log_limit: u64) -> Outcome<(Run, Format)> {
+    let file = File::open(path).map_err(|error| TortureError::about(&path.display().to_string(), error))?;
+    read(BufReader::new(file), log_limit).map_err(|error| {
+        TortureError::Input(format!("{} is no run that --save has written: {error}", path.display()))
+    })
+}
+
+/// Reads a run from anywhere.
+///
+/// # Errors
+/// It is none.
+pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Format)> {
+    let wrong = |text: &str| io::Error::new(io::ErrorKind::InvalidData, text.to_string());
+    let mut input = BufReader::new(GzDecoder::new(from));
+    let mut first = vec![0; FIRST.len()];
+    input.read_exact(&mut first)?;
+    if first != FIRST.as_bytes() {
+        return Err(wrong("its first line is another one"));
+    }
+    let mut head = Vec::new();
+    (&mut input).take(HEAD_BYTES_MAX).read_until(b'\n', &mut head)?;
+    let head: Head = serde_json::from_slice(&head).map_err(|error| wrong(&format!("its head: {error}")))?;
+    let shape = Shape { size: head.size, unit: head.unit, atomic_write: head.atomic_write };
+    let unit = u64::from(shape.unit);
+    if !shape.unit.is_power_of_two() || unit < 512 || shape.atomic_write < shape.unit || !shape.atomic_write.is_power_of_two() {
+        return Err(wrong("its unit"));
+    }
+    if shape.size % unit != 0 || shape.size / unit > 1 << 31 {
+        return Err(wrong("its size"));
+    }
+    let is_in = |offset: u64, length: u64, step: u64| {
+        let ends = offset.checked_add(length).is_some_and(|end| end <= shape.size);
+        ends && length > 0 && offset % step == 0 && length % step == 0
+    };
+    let (mut base, mut events, mut bytes) = (Content::default(), Vec::new(), 0u64);
+    loop {
+        let mut letter = [0];
+        if input.read(&mut letter)? == 0 {
+            break;
+        }
+        let mut number = || {
+            let mut bytes = [0; 8];
+            input.read_exact(&mut bytes).map(|()| u64::from_le_bytes(bytes))
+        };
+        let (offset, length) = match letter[0] {
+            b'b' | b'w' | b't' => (number()?, number()?),
+            b'm' => (0, number()?),
+            b'f' => (0, 0),
+            _ => return Err(wrong("a record of no kind")),
+        };
+        let mut data = Vec::new();
+        if matches!(letter[0], b'b' | b'w' | b'm') {
+            bytes = bytes.saturating_add(length);
+            if length > RECORD_BYTES_MAX || bytes > log_limit.saturating_mul(2) {
+                return Err(wrong("more data than --log-limit allows"));
+            }
+            (&mut input).take(length).read_to_end(&mut data)?;
+            if data.len() as u64 != length {
+                return Err(wrong("it ends in the middle of a record"));
+            }
+        }
+        bytes = bytes.saturating_add(size_of::<Event>() as u64);
+        if bytes > log_limit.saturating_mul(2) {
+            return Err(wrong("more events than --log-limit allows"));
+        }
+        let step = if letter[0] == b'b' { 512 } else { unit };
+        if matches!(letter[0], b'b' | b'w' | b't') && !is_in(offset, length, step) {
+            return Err(wrong("a record outside of the drive"));
+        }
+        match letter[0] {
+            b'b' => base.write(offset, &data),
+            b'w' => events.push(Event::Write { offset, data: data.into() }),
+            b't' => events.push(Event::Trim { offset, length }),
+            b'm' => events.push(Event::Mark(String::from_utf8_lossy(&data).into_owned())),
+            _ => events.push(Event::Flush),
+        }
+    }
+    if events.len() != head.events || head.end > events.len() {
+        return Err(wrong("it has not as many events as its head says"));
+    }
+    Ok((Run { shape, base, events, end: head.end }, head.format))
+}

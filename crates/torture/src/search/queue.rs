@@ -1,0 +1,129 @@
+//! Which state of which moment comes next.
+//!
+//! In turns: the first state of each moment, the second of each, and so on. Where there are more moments than the budget
+//! has states for, they are taken in groups that are spread over the run.
+
+use crate::model::{Depth, Moment, Plan, Policy, Run, State, moments};
+
+/// Turns before the next group of moments.
+const TURNS: u64 = 16;
+
+/// All states, in the order in which they are checked.
+#[derive(Debug)]
+pub(crate) struct Queue<'r> {
+    run: &'r Run,
+    policy: Policy,
+    depth: Depth,
+    moments: Vec<Moment>,
+    /// States of each moment's plan.
+    lengths: Vec<u64>,
+    groups: usize,
+    round: u64,
+    group: usize,
+    turn: u64,
+    at: usize,
+    longest: u64,
+    /// Of all moments: atoms that may be lost, and whether each plan has all states.
+    pub(crate) atoms: Vec<u64>,
+    pub(crate) is_complete: bool,
+    plan: Option<(usize, Plan<'r>)>,
+}
+
+impl<'r> Queue<'r> {
+    /// Of a run, for a budget of so many states.
+    pub(crate) fn new(run: &'r Run, policy: Policy, depth: Depth, budget: Option<u64>) -> Self {
+        let moments = moments(run, policy);
+        let plans = moments.iter().map(|moment| Plan::new(run, policy, *moment, depth));
+        let of_each: Vec<(u64, u64, bool)> =
+            plans.map(|plan| (plan.len(), plan.atoms(), plan.is_complete())).collect();
+        let lengths: Vec<u64> = of_each.iter().map(|(length, ..)| *length).collect();
+        let wanted = moments.len() as u64 * TURNS;
+        let groups = budget.map_or(1, |budget| wanted.div_ceil(budget.max(1))).clamp(1, moments.len().max(1) as u64);
+        Self {
+            run,
+            policy,
+            depth,
+            groups: groups as usize,
+            round: 0,
+            group: 0,
+            turn: 0,
+            at: 0,
+            longest: lengths.iter().copied().max().unwrap_or(0),
+            atoms: of_each.iter().map(|(_, atoms, _)| *atoms).collect(),
+            is_complete: of_each.iter().all(|(.., is_complete)| *is_complete),
+            moments,
+            lengths,
+            plan: None,
+        }
+    }
+
+    /// Moments in all.
+    pub(crate) fn moments(&self) -> usize {
+        self.moments.len()
+    }
+
+    /// The next one.
+    pub(crate) fn next(&mut self) -> Option<State> {
+        while self.round * TURNS < self.longest {
+            let index = self.round * TURNS + self.turn;
+            let at = self.at + self.group;
+            if at < self.moments.len() {
+                self.at += self.groups;
+                if self.lengths.get(at).is_some_and(|length| index < *length) {
+                    return self.state(at, index);
+                }
+                continue;
+            }
+            self.at = 0;
+            self.turn += 1;
+            if self.turn == TURNS {
+                (self.turn, self.group) = (0, self.group + 1);
+                if self.group == self.groups {
+                    (self.group, self.round) = (0, self.round + 1);
+                }
+            }
+        }
+        None
+    }
+
+    fn state(&mut self, at: usize, index: u64) -> Option<State> {
+        if self.plan.as_ref().is_none_or(|(of, _)| *of != at) {
+            let moment = *self.moments.get(at)?;
+            self.plan = Some((at, Plan::new(self.run, self.policy, moment, self.depth)));
+        }
+        self.plan.as_ref().and_then(|(_, plan)| plan.state(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Content, Event, Shape};
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_state_comes_once_and_a_small_budget_sees_the_whole_run() {
+        let mut events = Vec::new();
+        for number in 0..500u64 {
+            events.push(Event::Write { offset: number * 512, data: vec![1; 512].into() });
+            events.push(Event::Write { offset: number * 512, data: vec![2; 512].into() });
+            events.push(Event::Flush);
+        }
+        let shape = Shape { size: 1 << 20, unit: 512, atomic_write: 512 };
+        let run = Run { shape, base: Content::default(), end: events.len(), events };
+        let depth = Depth { subsets: 5, samples: 3, seed: 7 };
+        let all = |budget| {
+            let mut queue = Queue::new(&run, Policy::Subset, depth, budget);
+            let mut states = Vec::new();
+            while let Some(state) = queue.next() {
+                states.push(state);
+            }
+            states
+        };
+        let (whole, small) = (all(None), all(Some(100)));
+        assert_eq!(whole.len(), small.len());
+        assert_eq!(whole.iter().collect::<HashSet<_>>(), small.iter().collect::<HashSet<_>>());
+        let cuts: Vec<u32> = small.iter().take(100).map(|state| state.cut).collect();
+        assert!(cuts.iter().any(|cut| *cut < 200) && cuts.iter().any(|cut| *cut > 1000), "{cuts:?}");
+    }
+}

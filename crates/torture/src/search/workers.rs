@@ -1,0 +1,248 @@
+//! Workers, each with an image of its own, until all states are checked or the budget is used up.
+
+use super::explain::{self, Failure};
+use super::known::Results;
+use super::names;
+use super::queue::Queue;
+use super::shrink::shrink;
+use crate::config::Config;
+use crate::error::{Outcome, TortureError};
+use crate::model::{Cursor, Identity, Run, State};
+use crate::sys::folders::Scratch;
+use crate::view::{FailureKind, Verdict, View};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What came of the states of a run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counts {
+    pub(crate) moments: u64,
+    /// The states that are allowed, if all were in the plans.
+    pub(crate) is_complete: bool,
+    /// The logarithm, to base 10, of the subsets that are allowed.
+    pub(crate) allowed_log10: f64,
+    pub(crate) checked: u64,
+    pub(crate) equal: u64,
+    pub(crate) failed: BTreeMap<FailureKind, u64>,
+    pub(crate) unexplained: u64,
+    pub(crate) failures: Vec<Failure>,
+    pub(crate) seconds: f64,
+    /// All planned states were checked.
+    pub(crate) is_done: bool,
+}
+
+struct Shared<'r> {
+    queue: Queue<'r>,
+    results: Results,
+    error: Option<TortureError>,
+    is_done: bool,
+}
+
+struct Worker<'a, 'r> {
+    config: &'a Config,
+    run: &'r Run,
+    shared: &'a Mutex<Shared<'r>>,
+    view: View<'a>,
+    cursor: Cursor<'r>,
+    stop: &'a AtomicBool,
+    ends: Option<Instant>,
+    watch: &'a (dyn Fn(u64, u64) + Sync),
+}
+
+/// Checks the states of a run. `watch` is told how many were checked, and how many are wrong.
+pub(crate) fn check_all(
+    config: &Config,
+    run: &Run,
+    scratch: &Scratch,
+    stop: &AtomicBool,
+    watch: &(dyn Fn(u64, u64) + Sync),
+) -> Outcome<Counts> {
+    let began = Instant::now();
+    let queue = Queue::new(run, config.policy, config.depth, config.budget.states);
+    let mut counts = Counts {
+        moments: queue.moments() as u64,
+        is_complete: queue.is_complete,
+        allowed_log10: log10_of_sum(&queue.atoms),
+        ..Counts::default()
+    };
+    let shared = Mutex::new(Shared { queue, results: Results::default(), error: None, is_done: false });
+    let ends = config.budget.time.map(|time| began + time);
+    std::thread::scope(|scope| {
+        for number in 0..config.jobs.max(1) {
+            let shared = &shared;
+            scope.spawn(move || {
+                let ended = View::new(config, scratch, &format!("worker{number}")).and_then(|view| {
+                    let cursor = Cursor::new(run, config.policy);
+                    Worker { config, run, shared, view, cursor, stop, ends, watch }.work()
+                });
+                if let Err(error) = ended {
+                    lock(shared).error.get_or_insert(error);
+                }
+            });
+        }
+    });
+    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = shared.error {
+        return Err(error);
+    }
+    counts.checked = shared.results.checked;
+    counts.equal = shared.results.equal;
+    counts.failed = shared.results.wrong.into_iter().collect();
+    counts.unexplained = shared.results.unexplained;
+    counts.failures = shared.results.failures.into_iter().map(|(_, failure)| failure).collect();
+    counts.failures.sort_by(|a, b| (a.kind, a.lost.len(), a.cut).cmp(&(b.kind, b.lost.len(), b.cut)));
+    counts.seconds = began.elapsed().as_secs_f64();
+    counts.is_done = shared.is_done;
+    Ok(counts)
+}
+
+/// Checks one state, and describes it whatever comes of it. The image stays in `keep`.
+pub(crate) fn check_one(
+    config: &Config,
+    run: &Run,
+    scratch: &Scratch,
+    state: &State,
+    stop: &AtomicBool,
+) -> Outcome<(Option<FailureKind>, Failure)> {
+    let view = View::new(config, scratch, "replay")?;
+    let mut cursor = Cursor::new(run, config.policy);
+    let names = names::of_state(&view, run, config.format.filesystem, config.policy, state)?;
+    let (mut described, _) = explain::of_state(run, config.policy, state, &names);
+    cursor.set(state);
+    view.put(&cursor)?;
+    if let Some(folder) = &config.keep_failing {
+        described.image = Some(keep(&view, folder, &described)?);
+    }
+    match view.check(run, state, stop)? {
+        Verdict::Right => Ok((None, described)),
+        Verdict::Open => Err(TortureError::Stopped),
+        Verdict::Wrong(kind, output) => {
+            (described.kind, described.output) = (kind, output);
+            Ok((Some(kind), described))
+        }
+    }
+}
+
+/// Many sums of powers of two, as a power of ten.
+fn log10_of_sum(powers: &[u64]) -> f64 {
+    let largest = powers.iter().copied().max().unwrap_or(0);
+    let rest: f64 = powers.iter().map(|power| (-((largest - power) as f64)).exp2()).sum();
+    largest as f64 * 2f64.log10() + rest.max(1.0).log10()
+}
+
+fn lock<'m, T>(mutex: &'m Mutex<T>) -> MutexGuard<'m, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn keep(view: &View<'_>, folder: &Path, failure: &Failure) -> Outcome<String> {
+    let name: String = failure.ids.first().map_or("", String::as_str).chars().take(120).collect();
+    let path = folder.join(format!("{}.img", name.replace(':', "."))).display().to_string();
+    let copied = std::fs::create_dir_all(folder).and_then(|()| std::fs::copy(view.image(), &path));
+    copied.map_err(|error| TortureError::about(&path, error))?;
+    Ok(path)
+}
+
+impl Worker<'_, '_> {
+    fn work(mut self) -> Outcome {
+        while let Some((state, identity)) = self.next() {
+            let Some((kind, output)) = self.judge(&state, identity)? else { return Ok(()) };
+            if let Some(kind) = kind
+                && !self.explained(kind, &state, output)?
+            {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The next one that is new.
+    fn next(&mut self) -> Option<(State, Identity)> {
+        loop {
+            let state = {
+                let mut shared = lock(self.shared);
+                let is_enough = self.config.budget.states.is_some_and(|states| shared.results.checked >= states);
+                if shared.error.is_some() || is_enough || self.is_over() {
+                    return None;
+                }
+                match shared.queue.next() {
+                    Some(state) => state,
+                    None => {
+                        shared.is_done = true;
+                        return None;
+                    }
+                }
+            };
+            let identity = self.cursor.set(&state);
+            if lock(self.shared).results.is_new(identity) {
+                return Some((state, identity));
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.ends.is_some_and(|ends| Instant::now() >= ends)
+    }
+
+    /// Checks the state that the cursor is at. None: it was to stop.
+    fn judge(&self, state: &State, identity: Identity) -> Outcome<Option<(Option<FailureKind>, String)>> {
+        self.view.put(&self.cursor)?;
+        let (kind, output) = match self.view.check(self.run, state, self.stop)? {
+            Verdict::Right => (None, String::new()),
+            Verdict::Wrong(kind, output) => (Some(kind), output),
+            Verdict::Open => return Ok(None),
+        };
+        let (checked, wrong) = {
+            let mut shared = lock(self.shared);
+            shared.results.done(identity, kind);
+            (shared.results.checked, shared.results.wrong.values().sum())
+        };
+        (self.watch)(checked, wrong);
+        Ok(Some((kind, output)))
+    }
+
+    /// Finds the smallest state that fails so, and says why. False: it was to stop.
+    fn explained(&mut self, kind: FailureKind, state: &State, output: String) -> Outcome<bool> {
+        let (run, config) = (self.run, self.config);
+        {
+            let mut shared = lock(self.shared);
+            if shared.results.is_explained(kind, state, run, config.policy) {
+                return Ok(true);
+            }
+            if shared.results.is_enough() {
+                shared.results.unexplained += 1;
+                return Ok(true);
+            }
+        }
+        let mut said = output;
+        // What takes long to fail is not made to fail often.
+        let ends = Instant::now() + (self.config.timeout * 2).max(Duration::from_secs(30));
+        let smallest = shrink(run, state, &mut |smaller| {
+            let identity = self.cursor.set(smaller);
+            if let Some(known) = lock(self.shared).results.of(identity) {
+                return Ok(Some(known == Some(kind)));
+            }
+            if Instant::now() >= ends {
+                return Ok(None);
+            }
+            Ok(self.judge(smaller, identity)?.map(|(found, output)| {
+                if found == Some(kind) {
+                    said = output;
+                }
+                found == Some(kind)
+            }))
+        })?;
+        let names = names::of_state(&self.view, run, config.format.filesystem, config.policy, &smallest)?;
+        let (mut failure, signature) = explain::of_state(run, config.policy, &smallest, &names);
+        (failure.kind, failure.output) = (kind, said);
+        if let Some(folder) = &config.keep_failing {
+            self.cursor.set(&smallest);
+            self.view.put(&self.cursor)?;
+            failure.image = Some(keep(&self.view, folder, &failure)?);
+        }
+        lock(self.shared).results.explained(kind, smallest, format!("{kind:?}/{signature}"), failure);
+        Ok(!self.is_over())
+    }
+}

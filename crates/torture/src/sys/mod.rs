@@ -1,0 +1,8 @@
+//! What is asked of the kernel: processes that leave nothing behind, loop devices, mounts.
+//!
+//! This module must not depend on what is recorded or checked.
+
+pub(crate) mod folders;
+pub(crate) mod loops;
+pub(crate) mod mounts;
+pub(crate) mod supervisor;

@@ -1,0 +1,162 @@
+//! What was acknowledged with no flush between: a mark followed, and the write was still pending.
+
+use crate::config::{Budget, Config};
+use crate::error::Outcome;
+use crate::filesystem::Format;
+use crate::model::{Cursor, Depth, Event, Policy, Run};
+use crate::search::{Names, count};
+use crate::sys::folders::Scratch;
+use crate::sys::mounts::separate;
+use crate::view::View;
+use serde::Serialize;
+use std::time::Duration;
+
+/// Bounds the list that is printed.
+const SHOWN_MAX: usize = 200;
+
+/// All such writes of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unsynced {
+    /// `phelsuma.torture-unsynced/1`.
+    pub schema: &'static str,
+    /// Marks of the run.
+    pub marks: u64,
+    /// Flushes of the run.
+    pub flushes: u64,
+    /// Marks with no request and no flush since the mark before: what they acknowledge had not reached the drive.
+    pub empty_marks: Vec<String>,
+    /// The writes.
+    pub writes: Vec<UnsyncedWrite>,
+}
+
+/// A write that was pending at a mark.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnsyncedWrite {
+    /// Its event.
+    pub event: u32,
+    /// Where on the drive, in bytes.
+    pub offset: u64,
+    /// Its bytes.
+    pub length: u64,
+    /// The file, or what else is there.
+    pub place: Option<String>,
+    /// Where in the file.
+    pub file_offset: Option<u64>,
+    /// The first mark that came before its flush.
+    pub mark: String,
+    /// Marks that came before its flush.
+    pub marks: u64,
+    /// The flush.
+    pub flush: Option<u32>,
+}
+
+pub(crate) fn of_run(run: &Run, format: &Format, scratch: &Scratch) -> Outcome<Unsynced> {
+    let is_root = rustix::process::geteuid().is_root();
+    let mut found = Unsynced {
+        schema: "phelsuma.torture-unsynced/1",
+        marks: run.marks(run.end as u32).count() as u64,
+        flushes: run.events.iter().take(run.end).filter(|event| **event == Event::Flush).count() as u64,
+        empty_marks: Vec::new(),
+        writes: Vec::new(),
+    };
+    let mut is_empty = true;
+    for event in run.events.iter().take(run.end) {
+        match event {
+            Event::Mark(text) => {
+                if is_empty {
+                    found.empty_marks.push(text.clone());
+                }
+                is_empty = true;
+            }
+            _ => is_empty = false,
+        }
+    }
+    for number in run.requests(0, run.end as u32) {
+        let flush = run.next(number, |event| *event == Event::Flush);
+        let until = flush.unwrap_or(run.end as u32 + 1);
+        let marks: Vec<&str> = (number + 1..until).filter_map(|number| match run.event(number) {
+            Some(Event::Mark(text)) => Some(text.as_str()),
+            _ => None,
+        }).collect();
+        let (Some(mark), Some((offset, length))) = (marks.first(), run.event(number).and_then(Event::range)) else { continue };
+        found.writes.push(UnsyncedWrite {
+            event: number,
+            offset,
+            length,
+            place: None,
+            file_offset: None,
+            mark: (*mark).to_string(),
+            marks: marks.len() as u64,
+            flush,
+        });
+    }
+    if format.is_some() && is_root && separate().is_ok() {
+        name(run, format, scratch, &mut found)?;
+    }
+    Ok(found)
+}
+
+/// Names files by the drive as it was at the end.
+fn name(run: &Run, format: &Format, scratch: &Scratch, found: &mut Unsynced) -> Outcome {
+    let config = Config {
+        shape: run.shape,
+        format: format.clone(),
+        setup: None,
+        workload: None,
+        recover: None,
+        check: String::new(),
+        policy: Policy::Subset,
+        depth: Depth { subsets: 0, samples: 0, seed: 0 },
+        budget: Budget::default(),
+        jobs: 1,
+        timeout: Duration::ZERO,
+        log_limit: 0,
+        keep_failing: None,
+    };
+    let view = View::new(&config, scratch, "names")?;
+    let mut cursor = Cursor::new(run, Policy::Subset);
+    let numbers = found.writes.iter().map(|write| write.event);
+    let names = Names::new(&view, &mut cursor, run, format.filesystem, run.end as u32, numbers)?;
+    for write in &mut found.writes {
+        let place = names.of(write.event);
+        write.place = place.map(crate::search::Place::text);
+        write.file_offset = place.and_then(|place| place.file_offset);
+    }
+    Ok(())
+}
+
+impl Unsynced {
+    /// As lines.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "{} marks, {} flushes; {} writes were pending when a mark followed\n",
+            count(self.marks),
+            count(self.flushes),
+            count(self.writes.len() as u64)
+        );
+        for write in self.writes.iter().take(SHOWN_MAX) {
+            let place = match (&write.place, write.file_offset) {
+                (Some(place), Some(at)) => format!("{place}, bytes {} to {}", count(at), count(at + write.length - 1)),
+                (place, _) => {
+                    let place = place.as_ref().map_or(String::new(), |place| format!("{place}, "));
+                    format!("{place}drive bytes {} to {}", count(write.offset), count(write.offset + write.length - 1))
+                }
+            };
+            let flush = write.flush.map_or("no flush came later".to_string(), |flush| format!("the next flush is event {flush}"));
+            let more = if write.marks > 1 { format!(" and {} more marks", write.marks - 1) } else { String::new() };
+            text += &format!("  event {}: {place}: mark `{}`{more} followed; {flush}\n", write.event, write.mark);
+        }
+        if self.writes.len() > SHOWN_MAX {
+            text += &format!("  and {} more; --json has all\n", count((self.writes.len() - SHOWN_MAX) as u64));
+        }
+        if !self.empty_marks.is_empty() {
+            text += &format!(
+                "{} marks had no request and no flush since the mark before, the first of them `{}`\n",
+                count(self.empty_marks.len() as u64),
+                self.empty_marks[0]
+            );
+        }
+        text
+    }
+}
