@@ -80,6 +80,15 @@ impl Results {
         self.shrunk.len() >= SHRUNK_MAX
     }
 
+    /// Counts a failure that is not shrunk: as one that has lost nothing, if the state with everything kept fails too.
+    pub(crate) fn count(&mut self, kind: FailureKind, all_kept: Identity) {
+        let fails = self.of(all_kept) == Some(Some(kind));
+        match self.failures.iter_mut().find(|(_, failure)| fails && failure.kind == kind && failure.lost.is_empty()) {
+            Some((_, failure)) => failure.states += 1,
+            None => self.unexplained += 1,
+        }
+    }
+
     /// Keeps an explained failure, with others that have the same explanation.
     pub(crate) fn explained(&mut self, kind: FailureKind, state: State, signature: String, failure: Failure) {
         self.shrunk.push((kind, state));

@@ -7,7 +7,7 @@ use super::queue::Queue;
 use super::shrink::shrink;
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
-use crate::model::{Cursor, Identity, Run, State};
+use crate::model::{Cursor, Identity, Lost, Run, State};
 use crate::sys::folders::Scratch;
 use crate::view::{FailureKind, Verdict, View};
 use std::collections::BTreeMap;
@@ -212,7 +212,8 @@ impl Worker<'_, '_> {
                 return Ok(true);
             }
             if shared.results.is_enough() {
-                shared.results.unexplained += 1;
+                let all_kept = self.cursor.set(&State { cut: state.cut, lost: Lost::new() });
+                shared.results.count(kind, all_kept);
                 return Ok(true);
             }
         }
