@@ -1,6 +1,7 @@
 //! How a command ends: its exit code, and one line on stderr.
 //!
-//! Exit code 0 is done, 1 a check that failed or a run that was not completed, 2 wrong usage or input.
+//! Exit code 0 is done, 1 a check that failed or a run that was not completed, 2 wrong usage or input, 130 a signal where
+//! what was done until then counts.
 
 use phelsuma_claims::ClaimsError;
 use phelsuma_drive::RunError;
@@ -23,6 +24,8 @@ pub(crate) enum Failure {
     Failed(String),
     /// A check failed and the results, already printed, say so.
     Shown,
+    /// A signal stopped it, and what was done until then is printed.
+    Interrupted,
     /// Nobody reads the output any more.
     ClosedPipe,
 }
@@ -45,6 +48,7 @@ impl Failure {
             Self::Input(text) => (2, text),
             Self::Failed(text) => (1, text),
             Self::Shown => return ExitCode::from(1),
+            Self::Interrupted => return ExitCode::from(130),
             Self::ClosedPipe => return ExitCode::SUCCESS,
         };
         // Where stderr is closed too there is nobody left to tell.

@@ -15,16 +15,19 @@ mod inspect;
 mod lab_args;
 mod limits;
 mod list;
+mod mark;
 mod output;
 mod plug;
 mod progress;
 mod remarks;
 mod replay;
+mod report;
 mod run;
 mod search;
 mod serve;
 mod soak;
 mod table;
+mod torture;
 mod trace;
 mod tried;
 mod verdict;
@@ -70,6 +73,12 @@ enum Command {
     Serve(serve::Args),
     /// Cut the power of a drive that is being served, or show its state
     Plug(plug::Args),
+    /// Check every crash state of any program: record its writes once, and cut the power everywhere
+    Torture(Box<torture::Args>),
+    /// Say, from a workload of torture, what has been acknowledged
+    Mark(mark::Args),
+    /// Report on a recorded run of torture
+    Report(report::Args),
     /// Inspect, convert and generate block traces
     Trace(trace::Args),
 }
@@ -110,6 +119,9 @@ pub fn main() -> ExitCode {
             Command::Limits(args) => limits::main(&args),
             Command::Serve(args) => serve::main(&args),
             Command::Plug(args) => plug::main(&args),
+            Command::Torture(args) => torture::main(&args),
+            Command::Mark(args) => mark::main(&args),
+            Command::Report(args) => report::main(&args),
             Command::Trace(args) => trace::main(&args),
         },
         Err(error) if error.use_stderr() => Err(phelsuma_options::usage(&error).into()),

@@ -118,6 +118,12 @@ impl From<CachePolicy> for Policy {
 }
 
 impl TortureArgs {
+    /// What is tried, for a report: the workload, or the check where a saved run is checked.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.workload.as_deref().unwrap_or(&self.check)
+    }
+
     /// What is asked for.
     ///
     /// # Errors

@@ -59,17 +59,24 @@ impl Config {
             return Err(TortureError::Input(format!("--atomic-write {atomic_write}: {text}")));
         }
         let step = unit.max(4096);
-        if size == 0 || size % u64::from(step) != 0 || size / u64::from(unit) > 1 << 31 {
-            return Err(TortureError::Input(format!("--size {size}: a multiple of {step}, and of at most 2^31 units, would be right")));
+        if size == 0 || !size.is_multiple_of(step.into()) || size / u64::from(unit) > 1 << 31 {
+            return Err(TortureError::Input(format!(
+                "--size {size}: a multiple of {step}, and of at most 2^31 units, would be right"
+            )));
         }
         let least = self.format.filesystem.size_min();
         if size < least {
             let name = self.format.filesystem.name();
-            return Err(TortureError::Input(format!("--size {size}: at least {} MiB are right for {name}", least >> 20)));
+            return Err(TortureError::Input(format!(
+                "--size {size}: at least {} MiB are right for {name}",
+                least >> 20
+            )));
         }
         if self.format.is_some() && !rustix::process::geteuid().is_root() {
             let name = self.format.filesystem.name();
-            return Err(TortureError::Input(format!("--fs {name} takes root, for a loop device and a mount; --fs none does not")));
+            return Err(TortureError::Input(format!(
+                "--fs {name} takes root, for a loop device and a mount; --fs none does not"
+            )));
         }
         Ok(())
     }

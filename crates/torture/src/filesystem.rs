@@ -87,9 +87,9 @@ impl Format {
         match job.run(stop)? {
             (Ended::Code(0), _) => Ok(()),
             (Ended::Stopped, _) => Err(TortureError::Stopped),
-            (Ended::Code(127), _) => {
-                Err(TortureError::Input(format!("there is no mkfs.{name} here; its package, or another --fs, would do")))
-            }
+            (Ended::Code(127), _) => Err(TortureError::Input(format!(
+                "there is no mkfs.{name} here; its package, or another --fs, would do"
+            ))),
             (_, output) => Err(TortureError::about(&format!("mkfs.{name}"), output.replace('\n', "; "))),
         }
     }

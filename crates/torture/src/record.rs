@@ -25,9 +25,9 @@ pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &
     }
     let folder = scratch.folder("fuse")?;
     let served = Served::new(Arc::clone(&drive), &folder, is_root).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            TortureError::Input("there is no fusermount3 here; the package fuse3 has it, and root does without".to_string())
-        }
+        std::io::ErrorKind::NotFound => TortureError::Input(
+            "there is no fusermount3 here; the package fuse3 has it, and root does without".to_string(),
+        ),
         _ => TortureError::about("the drive cannot be served by FUSE", error),
     })?;
     on_device(config, workload, scratch, &drive, &marks, served.file(), stop)?;
@@ -69,15 +69,17 @@ fn on_device(
     } else {
         environment.push(("PHELSUMA_DEVICE", file.into()));
     }
-    let job = |command, inherited| Job {
-        command,
-        folder: &folder,
-        output: &scratch.path().join("workload-output"),
-        environment: &environment,
-        timeout: None,
-        inherited,
-    }
-    .run(stop);
+    let job = |command, inherited| {
+        Job {
+            command,
+            folder: &folder,
+            output: &scratch.path().join("workload-output"),
+            environment: &environment,
+            timeout: None,
+            inherited,
+        }
+        .run(stop)
+    };
     let sync = || match &mounted {
         Some((mount, _)) => File::open(mount.at()).and_then(|folder| Ok(rustix::fs::syncfs(&folder)?)),
         None => Ok(()),

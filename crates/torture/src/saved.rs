@@ -71,9 +71,8 @@ pub fn save(path: &Path, run: &Run, format: &Format) -> Outcome {
 /// The file cannot be read, or is none.
 pub fn load(path: &Path, log_limit: u64) -> Outcome<(Run, Format)> {
     let file = File::open(path).map_err(|error| TortureError::about(&path.display().to_string(), error))?;
-    read(BufReader::new(file), log_limit).map_err(|error| {
-        TortureError::Input(format!("{} is no run that --save has written: {error}", path.display()))
-    })
+    read(BufReader::new(file), log_limit)
+        .map_err(|error| TortureError::Input(format!("{} is no run that --save has written: {error}", path.display())))
 }
 
 /// Reads a run from anywhere.
@@ -93,15 +92,19 @@ pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Format)> {
     let head: Head = serde_json::from_slice(&head).map_err(|error| wrong(&format!("its head: {error}")))?;
     let shape = Shape { size: head.size, unit: head.unit, atomic_write: head.atomic_write };
     let unit = u64::from(shape.unit);
-    if !shape.unit.is_power_of_two() || unit < 512 || shape.atomic_write < shape.unit || !shape.atomic_write.is_power_of_two() {
+    if !shape.unit.is_power_of_two()
+        || unit < 512
+        || shape.atomic_write < shape.unit
+        || !shape.atomic_write.is_power_of_two()
+    {
         return Err(wrong("its unit"));
     }
-    if shape.size % unit != 0 || shape.size / unit > 1 << 31 {
+    if !shape.size.is_multiple_of(unit) || shape.size / unit > 1 << 31 {
         return Err(wrong("its size"));
     }
     let is_in = |offset: u64, length: u64, step: u64| {
         let ends = offset.checked_add(length).is_some_and(|end| end <= shape.size);
-        ends && length > 0 && offset % step == 0 && length % step == 0
+        ends && length > 0 && offset.is_multiple_of(step) && length.is_multiple_of(step)
     };
     let (mut base, mut events, mut bytes) = (Content::default(), Vec::new(), 0u64);
     loop {

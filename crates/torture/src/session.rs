@@ -5,10 +5,10 @@ use crate::error::{Outcome, TortureError};
 use crate::model::{Run, State};
 use crate::record::record;
 use crate::report::Report;
+use crate::saved;
 use crate::search::{Counts, check_all, check_one};
 use crate::sys::folders::Scratch;
 use crate::sys::mounts::separate;
-use crate::saved;
 use crate::unsynced::{Unsynced, of_run};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,11 +42,18 @@ pub struct Files {
 ///
 /// # Errors
 /// It cannot be done here, or a command could not run.
-pub fn torture(config: &Config, files: &Files, stop: &AtomicBool, watch: &(dyn Fn(Progress) + Sync)) -> Outcome<Report> {
+pub fn torture(
+    config: &Config,
+    files: &Files,
+    stop: &AtomicBool,
+    watch: &(dyn Fn(Progress) + Sync),
+) -> Outcome<Report> {
     config.checked()?;
     // A thread of its own, as it gets mounts of its own.
     std::thread::scope(|scope| {
-        let done = std::thread::Builder::new().name("torture".to_string()).spawn_scoped(scope, || on_thread(config, files, stop, watch));
+        let done = std::thread::Builder::new()
+            .name("torture".to_string())
+            .spawn_scoped(scope, || on_thread(config, files, stop, watch));
         let joined = done.map_err(|error| TortureError::about("no thread can be started", error))?.join();
         joined.unwrap_or_else(|_| Err(TortureError::Input("a defect: it panicked".to_string())))
     })

@@ -74,11 +74,15 @@ pub(crate) fn of_run(run: &Run, format: &Format, scratch: &Scratch) -> Outcome<U
     for number in run.requests(0, run.end as u32) {
         let flush = run.next(number, |event| *event == Event::Flush);
         let until = flush.unwrap_or(run.end as u32 + 1);
-        let marks: Vec<&str> = (number + 1..until).filter_map(|number| match run.event(number) {
-            Some(Event::Mark(text)) => Some(text.as_str()),
-            _ => None,
-        }).collect();
-        let (Some(mark), Some((offset, length))) = (marks.first(), run.event(number).and_then(Event::range)) else { continue };
+        let marks: Vec<&str> = (number + 1..until)
+            .filter_map(|number| match run.event(number) {
+                Some(Event::Mark(text)) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        let (Some(mark), Some((offset, length))) = (marks.first(), run.event(number).and_then(Event::range)) else {
+            continue;
+        };
         found.writes.push(UnsyncedWrite {
             event: number,
             offset,
@@ -143,7 +147,9 @@ impl Unsynced {
                     format!("{place}drive bytes {} to {}", count(write.offset), count(write.offset + write.length - 1))
                 }
             };
-            let flush = write.flush.map_or("no flush came later".to_string(), |flush| format!("the next flush is event {flush}"));
+            let flush = write
+                .flush
+                .map_or("no flush came later".to_string(), |flush| format!("the next flush is event {flush}"));
             let more = if write.marks > 1 { format!(" and {} more marks", write.marks - 1) } else { String::new() };
             text += &format!("  event {}: {place}: mark `{}`{more} followed; {flush}\n", write.event, write.mark);
         }

@@ -143,7 +143,8 @@ impl<'c> View<'c> {
     }
 
     fn run_commands(&self, environment: &[(&'static str, OsString)], stop: &AtomicBool) -> Outcome<Verdict> {
-        let recover = self.config.recover.as_deref().map(|c| ("recovery", c, FailureKind::Recover, FailureKind::RecoverTimeout));
+        let recover =
+            self.config.recover.as_deref().map(|c| ("recovery", c, FailureKind::Recover, FailureKind::RecoverTimeout));
         let check = ("check", self.config.check.as_str(), FailureKind::Check, FailureKind::CheckTimeout);
         for (what, command, failed, too_long) in recover.into_iter().chain([check]) {
             let job = Job {
@@ -165,7 +166,9 @@ impl<'c> View<'c> {
                     let text = format!("the {what} could not decide, with exit code {code}: {said}");
                     return Err(TortureError::Input(text));
                 }
-                ended => return Ok(Verdict::Wrong(failed, format!("{}\n{output}", ended.text()).trim_end().to_string())),
+                ended => {
+                    return Ok(Verdict::Wrong(failed, format!("{}\n{output}", ended.text()).trim_end().to_string()));
+                }
             }
         }
         Ok(Verdict::Right)

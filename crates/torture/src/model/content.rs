@@ -106,8 +106,9 @@ mod tests {
         content.zero(4096, 4096);
         let mut read = [1; 6000];
         content.read(3500, &mut read);
-        let expected: Vec<u8> =
-            (3500..9500).map(|at| if (4000..4096).contains(&at) || (8192..9000).contains(&at) { 7 } else { 0 }).collect();
+        let expected: Vec<u8> = (3500..9500)
+            .map(|at| if (4000..4096).contains(&at) || (8192..9000).contains(&at) { 7 } else { 0 })
+            .collect();
         assert_eq!(read.as_slice(), expected.as_slice());
         assert_eq!(content.bytes(), 2 * CHUNK_BYTES as u64);
         content.zero(0, 1 << 20);

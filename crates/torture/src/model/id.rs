@@ -49,7 +49,7 @@ impl State {
             Some(atoms) if atoms.count() == run.atoms(number) => Kind::Not,
             Some(atoms) => Kind::Part(atoms.others(run.atoms(number))),
         });
-        match (lost.is_empty(), kept.len() < lost.len()) {
+        match (lost.is_empty(), kept.len() + 8 < lost.len()) {
             (true, _) => self.cut.to_string(),
             (_, true) => format!("{}+{kept}", self.cut),
             _ => format!("{}-{lost}", self.cut),

@@ -12,8 +12,12 @@ pub(super) fn of(report: &Report, name: &str) -> String {
     let name = escaped(name);
     let seconds = report.seconds;
     let _ = writeln!(xml, "<testsuites tests=\"{cases}\" failures=\"{failed}\" time=\"{seconds:.3}\">");
-    let _ = writeln!(xml, "  <testsuite name=\"{name}\" tests=\"{cases}\" failures=\"{failed}\" time=\"{seconds:.3}\">");
-    let _ = writeln!(xml, "    <testcase classname=\"phelsuma.torture\" name=\"{name}: every state\" time=\"{seconds:.3}\">");
+    let _ =
+        writeln!(xml, "  <testsuite name=\"{name}\" tests=\"{cases}\" failures=\"{failed}\" time=\"{seconds:.3}\">");
+    let _ = writeln!(
+        xml,
+        "    <testcase classname=\"phelsuma.torture\" name=\"{name}: every state\" time=\"{seconds:.3}\">"
+    );
     if report.has_failed() {
         let states: u64 = report.failed.values().sum();
         let message = format!("{states} of {} states failed", report.states);
@@ -29,7 +33,8 @@ pub(super) fn of(report: &Report, name: &str) -> String {
                 .filter(|failure| failure.kind == kind)
                 .map(|f| format!("{}\n{}", f.ids.first().map_or("", String::as_str), f.explanation.join("\n")))
                 .collect();
-            let _ = writeln!(xml, "      <failure message=\"{states} states\">{}</failure>", escaped(&found.join("\n\n")));
+            let _ =
+                writeln!(xml, "      <failure message=\"{states} states\">{}</failure>", escaped(&found.join("\n\n")));
         }
         xml += "    </testcase>\n";
     }

@@ -112,7 +112,12 @@ impl Report {
     }
 
     pub(crate) fn of_replay(config: &Config, run: &Run, kind: Option<FailureKind>, described: Failure) -> Self {
-        let counts = Counts { moments: 1, checked: 1, failed: kind.map(|kind| (kind, 1)).into_iter().collect(), ..Counts::default() };
+        let counts = Counts {
+            moments: 1,
+            checked: 1,
+            failed: kind.map(|kind| (kind, 1)).into_iter().collect(),
+            ..Counts::default()
+        };
         let mut report = Self::new(config, run, counts, false);
         match kind {
             Some(_) => report.failures.push(described),

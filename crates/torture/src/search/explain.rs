@@ -67,7 +67,7 @@ pub(crate) fn of_state(run: &Run, policy: Policy, state: &State, names: &Names) 
     let mark = run.marks(state.cut).last().map(str::to_string);
     let explanation = match lost.is_empty() {
         true => nothing_lost(run, policy, state),
-        false => lost.iter().map(|write| of_write(run, policy, write)).collect(),
+        false => lost.iter().map(|write| of_write(run, policy, write)).chain(came_later(run, state)).collect(),
     };
     let mut places: Vec<&str> = lost.iter().map(|write| write.place.as_deref().unwrap_or("")).collect();
     places.sort_unstable();
@@ -92,7 +92,7 @@ pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -125,7 +125,8 @@ fn of_write(run: &Run, policy: Policy, write: &LostWrite) -> String {
         true => String::new(),
         false => format!(", of which {} bytes were lost", count(write.lost)),
     };
-    let what = format!("{} {} ({place} {} to {}{part})", write.what, write.event, count(from), count(to.saturating_sub(1)));
+    let what =
+        format!("{} {} ({place} {} to {}{part})", write.what, write.event, count(from), count(to.saturating_sub(1)));
     let mark = run.next(write.event, is_mark);
     let flush = run.next(write.event, |event| *event == Event::Flush);
     let until = named_mark(run, mark);
@@ -134,7 +135,9 @@ fn of_write(run: &Run, policy: Policy, write: &LostWrite) -> String {
     }
     match (mark, flush) {
         (Some(mark), Some(flush)) if flush < mark => {
-            format!("{what} was pending until flush {flush}, which comes before {until}: its order is not guarded by a flush")
+            format!(
+                "{what} was pending until flush {flush}, which comes before {until}: its order is not guarded by a flush"
+            )
         }
         (Some(mark), Some(flush)) => {
             let last = (mark..flush).rfind(|number| run.event(*number).is_some_and(is_mark));
@@ -145,6 +148,18 @@ fn of_write(run: &Run, policy: Policy, write: &LostWrite) -> String {
         (None, Some(flush)) => format!("{what} was pending until flush {flush}: its order is not guarded by a flush"),
         (None, None) => format!("no flush came after {what}"),
     }
+}
+
+/// Where all that was lost came after the last mark: the mark acknowledged what was not on the drive, or it was overwritten.
+fn came_later(run: &Run, state: &State) -> Option<String> {
+    let last = (1..=state.cut).rfind(|number| run.event(*number).is_some_and(is_mark))?;
+    let is_later = state.lost.keys().all(|number| *number > last);
+    let mark = named_mark(run, Some(last));
+    is_later.then(|| {
+        format!(
+            "all of it came after {mark}: what that acknowledges was on the drive too late, or did not survive this"
+        )
+    })
 }
 
 fn nothing_lost(run: &Run, policy: Policy, state: &State) -> Vec<String> {

@@ -56,7 +56,9 @@ impl Results {
     pub(crate) fn is_explained(&mut self, kind: FailureKind, state: &State, run: &Run, policy: Policy) -> bool {
         let within = |lost: &Lost| {
             lost.iter().all(|(number, atoms)| {
-                state.lost.get(number).is_some_and(|more| atoms.ranges().all(|a| more.ranges().any(|b| b.start <= a.start && a.end <= b.end)))
+                state.lost.get(number).is_some_and(|more| {
+                    atoms.ranges().all(|a| more.ranges().any(|b| b.start <= a.start && a.end <= b.end))
+                })
             })
         };
         let durable = policy.durable(run, state.cut);

@@ -7,7 +7,7 @@ mod queue;
 mod shrink;
 mod workers;
 
-pub use explain::{Failure, LostWrite};
 pub(crate) use explain::count;
+pub use explain::{Failure, LostWrite};
 pub(crate) use names::{Names, Place};
 pub(crate) use workers::{Counts, check_all, check_one};

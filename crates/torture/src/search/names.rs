@@ -84,10 +84,19 @@ impl Names {
 }
 
 /// A cursor of its own: that of a worker stays where it is.
-pub(crate) fn of_state(view: &View<'_>, run: &Run, filesystem: Filesystem, policy: Policy, state: &State) -> Outcome<Names> {
+pub(crate) fn of_state(
+    view: &View<'_>,
+    run: &Run,
+    filesystem: Filesystem,
+    policy: Policy,
+    state: &State,
+) -> Outcome<Names> {
     let mut cursor = Cursor::new(run, policy);
     Names::new(view, &mut cursor, run, filesystem, state.cut, state.lost.keys().copied())
 }
+
+/// First block in the file, first block on the drive, how many.
+type Extent = (u64, u64, u64);
 
 /// Inode of the journal.
 const JOURNAL: u64 = 8;
@@ -115,7 +124,7 @@ fn ext4(image: &Path, offsets: &BTreeSet<u64>) -> Option<BTreeMap<u64, Place>> {
             }
         }
     }
-    let mut shape_of: BTreeMap<u64, (bool, Vec<(u64, u64, u64)>)> = BTreeMap::new();
+    let mut shape_of: BTreeMap<u64, (bool, Vec<Extent>)> = BTreeMap::new();
     for inode in &inodes {
         shape_of.insert(*inode, shape(&debugfs(image, &format!("stat <{inode}>"))?));
     }
@@ -134,20 +143,23 @@ fn ext4(image: &Path, offsets: &BTreeSet<u64>) -> Option<BTreeMap<u64, Place>> {
         let (is_folder, extents) = shape_of.get(inode)?;
         let name = match (*inode, path_of.get(inode)) {
             (JOURNAL, _) => return Some(Place { name: "journal".to_string(), file_offset: None }),
-            (_, Some(path)) if *is_folder => return Some(Place { name: format!("directory {path}"), file_offset: None }),
+            (_, Some(path)) if *is_folder => {
+                return Some(Place { name: format!("directory {path}"), file_offset: None });
+            }
             (2, None) => return Some(Place { name: "directory /".to_string(), file_offset: None }),
             (_, Some(path)) => format!("file {path}"),
             (inode, None) => format!("a file without a name, inode {inode}"),
         };
         let extent = extents.iter().find(|(_, first, count)| (*first..first + count).contains(&block));
-        let file_offset = extent.map(|(logical, first, _)| (logical + block - first) * block_bytes + offset % block_bytes);
+        let file_offset =
+            extent.map(|(logical, first, _)| (logical + block - first) * block_bytes + offset % block_bytes);
         Some(Place { name, file_offset })
     };
     Some(offsets.iter().filter_map(|offset| Some((*offset, place(*offset)?))).collect())
 }
 
-/// Whether an inode is a folder; and its extents: first block in the file, first block, how many.
-fn shape(text: &str) -> (bool, Vec<(u64, u64, u64)>) {
+/// Whether an inode is a folder; and its extents.
+fn shape(text: &str) -> (bool, Vec<Extent>) {
     let is_folder = text.contains("Type: directory");
     let mut extents = Vec::new();
     let list = text.split_once("EXTENTS:").map_or("", |(_, list)| list);
@@ -155,7 +167,8 @@ fn shape(text: &str) -> (bool, Vec<(u64, u64, u64)>) {
         let Some((logical, physical)) = item.trim().strip_prefix('(').and_then(|item| item.split_once("):")) else {
             continue;
         };
-        let first = |text: &str| text.split('-').next().and_then(|n| n.trim_end_matches("[u]").trim().parse::<u64>().ok());
+        let first =
+            |text: &str| text.split('-').next().and_then(|n| n.trim_end_matches("[u]").trim().parse::<u64>().ok());
         let last = physical.split('-').next_back().and_then(|n| n.trim_end_matches("[u]").trim().parse::<u64>().ok());
         if let (Some(logical), Some(from), Some(to)) = (first(logical), first(physical), last) {
             extents.push((logical, from, (to + 1).saturating_sub(from)));
@@ -178,7 +191,9 @@ fn metadata(text: &str) -> Vec<(u64, u64, &'static str)> {
             ("inode bitmap at ", "inode bitmap", 1),
             ("inode table at ", "inode table", table_blocks),
         ] {
-            let number = line.split_once(word).map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+            let number = line
+                .split_once(word)
+                .map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
             if let Some(Ok(first)) = number.map(|text| text.parse()) {
                 found.push((first, count, name));
             }

@@ -34,8 +34,7 @@ impl<'r> Queue<'r> {
     pub(crate) fn new(run: &'r Run, policy: Policy, depth: Depth, budget: Option<u64>) -> Self {
         let moments = moments(run, policy);
         let plans = moments.iter().map(|moment| Plan::new(run, policy, *moment, depth));
-        let of_each: Vec<(u64, u64, bool)> =
-            plans.map(|plan| (plan.len(), plan.atoms(), plan.is_complete())).collect();
+        let of_each: Vec<(u64, u64, bool)> = plans.map(|plan| (plan.len(), plan.atoms(), plan.is_complete())).collect();
         let lengths: Vec<u64> = of_each.iter().map(|(length, ..)| *length).collect();
         let wanted = moments.len() as u64 * TURNS;
         let groups = budget.map_or(1, |budget| wanted.div_ceil(budget.max(1))).clamp(1, moments.len().max(1) as u64);

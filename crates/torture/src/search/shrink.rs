@@ -81,7 +81,8 @@ impl Shrinking<'_, '_> {
         if !is_torn(&self.best.lost) {
             return Ok(());
         }
-        let whole = |lost: &Lost| lost.keys().map(|number| (*number, Atoms::first(run.atoms(*number)))).collect::<Lost>();
+        let whole =
+            |lost: &Lost| lost.keys().map(|number| (*number, Atoms::first(run.atoms(*number)))).collect::<Lost>();
         let mut kept = self.best.lost.clone();
         kept.retain(|number, atoms| atoms.count() == run.atoms(*number));
         if self.takes(kept)? || self.takes(whole(&self.best.lost))? {

@@ -93,7 +93,7 @@ pub(crate) fn check_all(
     counts.failed = shared.results.wrong.into_iter().collect();
     counts.unexplained = shared.results.unexplained;
     counts.failures = shared.results.failures.into_iter().map(|(_, failure)| failure).collect();
-    counts.failures.sort_by(|a, b| (a.kind, a.lost.len(), a.cut).cmp(&(b.kind, b.lost.len(), b.cut)));
+    counts.failures.sort_by_key(|failure| (failure.kind, failure.lost.len(), failure.cut));
     counts.seconds = began.elapsed().as_secs_f64();
     counts.is_done = shared.is_done;
     Ok(counts)

@@ -24,7 +24,8 @@ impl Scratch {
     pub(crate) fn new(bytes: u64) -> Outcome<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let memory = Path::new("/dev/shm");
-        let parent = if free_bytes(memory).is_some_and(|free| free > bytes) { memory.into() } else { std::env::temp_dir() };
+        let parent =
+            if free_bytes(memory).is_some_and(|free| free > bytes) { memory.into() } else { std::env::temp_dir() };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = parent.join(format!("phelsuma-torture.{}.{number}", std::process::id()));
         // A program may run as another user, and passes through here; it does not list it.
@@ -59,7 +60,9 @@ impl Scratch {
     /// What to say then.
     pub(crate) fn full(&self) -> TortureError {
         let place = self.path.parent().unwrap_or(&self.path).display();
-        TortureError::Input(format!("{place} is full: drives of states do not fit; fewer --jobs or a smaller --size would"))
+        TortureError::Input(format!(
+            "{place} is full: drives of states do not fit; fewer --jobs or a smaller --size would"
+        ))
     }
 }
 

@@ -1,3 +1,10 @@
 //! Tests of the crate.
 
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod ext4;
+mod files;
+mod left_behind;
 mod model;
+mod raw;

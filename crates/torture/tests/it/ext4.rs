@@ -1,0 +1,74 @@
+//! Programs on an ext4.
+
+use crate::common::{ext4, has_ext4, tried};
+use phelsuma_torture::model::Policy;
+use phelsuma_torture::{Config, FailureKind};
+
+/// Replaces a file by renaming. Marks go by the socket: `sync` comes before each of them where the cache keeps all.
+fn renames(before: &str, after: &str) -> String {
+    format!(
+        r#"cd "$PHELSUMA_MOUNT" || exit 1
+        for n in 1 2 3 4; do
+            printf "version $n\n%3000d\nend\n" 0 >new || exit 1
+            {before}
+            mv new settings
+            {after}
+            {MARK}
+        done"#
+    )
+}
+
+const MARK: &str = r#"python3 -c 'import os, socket, sys
+s = socket.socket(socket.AF_UNIX); s.connect(os.environ["PHELSUMA_MARK_SOCKET"])
+s.sendall((sys.argv[1] + "\n").encode()); assert s.recv(3) == b"ok\n"' $n || exit 1"#;
+
+const WHOLE: &str = r#"n=$(tail -n 1 "$PHELSUMA_MARKS"); f="$PHELSUMA_MOUNT/settings"
+    [ -e "$f" ] || { echo "no settings"; [ -z "$n" ]; exit; }
+    [ "$(tail -n 1 "$f")" = end ] || { echo "not whole"; exit 1; }
+    is=$(head -n 1 "$f" | cut -d' ' -f2); [ "$is" -ge "${n:-0}" ] || { echo "version $is, $n was acknowledged"; exit 1; }"#;
+
+#[test]
+fn a_rename_with_every_sync_survives_and_one_without_is_found() {
+    if !has_ext4() {
+        return;
+    }
+    let careful = renames("sync new", "sync .");
+    let report = tried(&ext4(&careful, WHOLE)).unwrap();
+    assert!(!report.has_failed() && report.states > 20, "{}", report.text());
+    let lies = tried(&Config { policy: Policy::Lies, ..ext4(&careful, WHOLE) }).unwrap();
+    assert!(lies.has_failed(), "{}", lies.text());
+    let careless = renames("", "");
+    let report = tried(&ext4(&careless, WHOLE)).unwrap();
+    assert!(report.has_failed() && report.failures.iter().all(|f| f.lost.len() <= 3), "{}", report.text());
+    let all = tried(&Config { policy: Policy::All, ..ext4(&careless, WHOLE) }).unwrap();
+    assert!(!all.has_failed(), "{}", all.text());
+}
+
+#[test]
+fn what_was_lost_is_named_by_its_file() {
+    if !has_ext4() {
+        return;
+    }
+    // In place, so that the file's blocks stay where they are, and out of the page cache by direct I/O.
+    let setup = r#"dd if=/dev/zero of="$PHELSUMA_MOUNT/data" bs=4096 count=8 2>/dev/null"#;
+    let write = r#"printf "%4096d" 1 | dd of="$PHELSUMA_MOUNT/data" bs=4096 seek=5 conv=notrunc iflag=fullblock oflag=direct 2>/dev/null &&
+        echo written >&$PHELSUMA_MARK_FD"#;
+    let check =
+        r#"[ ! -s "$PHELSUMA_MARKS" ] || dd if="$PHELSUMA_MOUNT/data" bs=4096 skip=5 count=1 2>/dev/null | grep -q 1"#;
+    let report = tried(&Config { setup: Some(setup.to_string()), ..ext4(write, check) }).unwrap();
+    let lost = &report.failures[0].lost[0];
+    assert_eq!((lost.place.as_deref(), lost.file_offset), (Some("file /data"), Some(20_480)), "{}", report.text());
+    let said = &report.failures[0].explanation[0];
+    assert!(said.contains("(file /data, bytes 20,480 to 24,575) and mark `written`"), "{said}");
+}
+
+#[test]
+fn a_file_system_that_does_not_mount_is_a_failure_of_its_own() {
+    if !has_ext4() {
+        return;
+    }
+    // The program writes over the file system that it stands on.
+    let workload = r#"dd if=/dev/zero of="$PHELSUMA_DEVICE" bs=4096 count=1 conv=notrunc,fsync 2>/dev/null"#;
+    let report = tried(&ext4(workload, "true")).unwrap();
+    assert!(report.failed.contains_key(&FailureKind::Mount), "{}", report.text());
+}

@@ -1,0 +1,41 @@
+//! The programs in `examples/torture`: the careless ones are found, the careful ones survive. Thorough: all of them.
+
+use crate::common::{ext4, has_ext4, has_program, raw, tried};
+use phelsuma_torture::model::Policy;
+use phelsuma_torture::{Config, Report};
+use std::path::Path;
+
+fn examples() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/torture").display().to_string()
+}
+
+fn of(name: &str, word: &str, policy: Policy) -> Report {
+    let folder = format!("{}/{name}", examples());
+    let (workload, check) = (format!("{folder}/workload {word}"), format!("{folder}/check"));
+    let recover = Path::new(&folder).join("recover");
+    let is_raw = matches!(name, "careless-raw" | "careless-order");
+    let mut config = if is_raw { raw(&workload, &check) } else { ext4(&workload, &check) };
+    config.shape.size = config.shape.size.max(1 << 20);
+    config.recover = recover.exists().then(|| recover.display().to_string());
+    tried(&Config { policy, ..config }).unwrap()
+}
+
+#[test]
+fn careless_programs_are_found_within_a_hundred_states() {
+    let is_thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
+    if !is_thorough || !has_ext4() || !has_program("python3") {
+        println!("skipped: only with PHELSUMA_THOROUGH=1, root and Python");
+        return;
+    }
+    for name in ["careless-raw", "careless-order", "careless-rename", "careless-append", "careless-directory"] {
+        let careless = of(name, "", Policy::Subset);
+        assert!(careless.states <= 101 && careless.has_failed(), "{name}: {}", careless.text());
+        assert!(careless.failures.iter().all(|failure| failure.lost.len() <= 3), "{name}: {}", careless.text());
+        let careful = of(name, "careful", Policy::Subset);
+        assert!(!careful.has_failed(), "{name}: {}", careful.text());
+        let lies = of(name, "careful", Policy::Lies);
+        assert!(lies.has_failed(), "{name}: {}", lies.text());
+        let all = of(name, "", Policy::All);
+        assert!(!all.has_failed(), "{name}: {}", all.text());
+    }
+}

@@ -1,0 +1,113 @@
+//! Programs on a raw drive.
+
+use crate::common::{RECORDS, has_fuse, raw, records, tried};
+use phelsuma_torture::model::Policy;
+use phelsuma_torture::{Config, FailureKind, Files, TortureError, saved, torture, unsynced};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+#[test]
+fn a_program_that_syncs_survives_and_one_that_does_not_is_found() {
+    if !has_fuse() {
+        return;
+    }
+    let report = tried(&raw(&records(",fsync"), RECORDS)).unwrap();
+    assert!(!report.has_failed(), "{}", report.text());
+    assert!(report.is_done && report.is_complete && report.states > 5, "{}", report.text());
+    assert_eq!((report.recorded.writes, report.recorded.flushes, report.recorded.marks), (5, 5, 5));
+
+    let report = tried(&raw(&records(""), RECORDS)).unwrap();
+    let failure = &report.failures[0];
+    assert_eq!((failure.kind, failure.lost.len()), (FailureKind::Check, 1), "{}", report.text());
+    assert!(failure.output.contains("is not there"), "{}", failure.output);
+    assert!(failure.explanation[0].contains("no flush came between write"), "{:?}", failure.explanation);
+    let xml = report.junit("records");
+    assert!(xml.contains("<failure") && xml.contains("tests=\"6\" failures=\"2\""), "{xml}");
+}
+
+#[test]
+fn a_drive_that_lies_breaks_the_safe_program_and_one_that_keeps_all_mends_the_other() {
+    if !has_fuse() {
+        return;
+    }
+    let lies = tried(&Config { policy: Policy::Lies, ..raw(&records(",fsync"), RECORDS) }).unwrap();
+    assert!(lies.has_failed(), "{}", lies.text());
+    let all = tried(&Config { policy: Policy::All, ..raw(&records(""), RECORDS) }).unwrap();
+    assert!(!all.has_failed(), "{}", all.text());
+    // In order is not enough: what was acknowledged may be what is cut off.
+    let prefix = tried(&Config { policy: Policy::Prefix, ..raw(&records(""), RECORDS) }).unwrap();
+    assert!(prefix.has_failed(), "{}", prefix.text());
+}
+
+#[test]
+fn writes_that_are_atomic_are_not_torn() {
+    if !has_fuse() {
+        return;
+    }
+    let workload = r#"printf "%1024d" 7 | dd of="$PHELSUMA_DEVICE" bs=1024 conv=notrunc 2>/dev/null"#;
+    let whole =
+        r#"n=$(tr -d '\0' <"$PHELSUMA_DEVICE" | wc -c); [ $n = 0 ] || [ $n = 1024 ] || { echo "torn: $n"; exit 1; }"#;
+    let torn = tried(&raw(workload, whole)).unwrap();
+    assert_eq!(torn.failures[0].lost[0].lost, 512, "{}", torn.text());
+    let mut config = raw(workload, whole);
+    config.shape.atomic_write = 1024;
+    assert!(!tried(&config).unwrap().has_failed());
+}
+
+#[test]
+fn a_saved_run_is_checked_again_and_a_state_is_replayed() {
+    if !has_fuse() {
+        return;
+    }
+    let path = std::env::temp_dir().join(format!("phelsuma-torture-test.{}.run", std::process::id()));
+    let (config, stop) = (raw(&records(""), RECORDS), AtomicBool::new(false));
+    let files = Files { save: Some(path.clone()), ..Files::default() };
+    let first = torture(&config, &files, &stop, &|_| {}).unwrap();
+    let files = Files { from: Some(path.clone()), ..Files::default() };
+    let again = Config { workload: None, ..config };
+    let second = torture(&again, &files, &stop, &|_| {}).unwrap();
+    assert!(second.has_failed());
+    assert_eq!(first.recorded, second.recorded);
+    let replayed = |id: &str| torture(&again, &Files { replay: Some(id.to_string()), ..files.clone() }, &stop, &|_| {});
+    assert!(replayed(&first.failures[0].ids[0]).unwrap().has_failed());
+    assert!(!replayed("2").unwrap().has_failed());
+    assert!(matches!(replayed("2-7"), Err(TortureError::Input(text)) if text.contains("event 7 is no request")));
+    let found = unsynced(&path, 64 << 20).unwrap();
+    assert_eq!((found.writes.len(), found.writes[0].mark.as_str()), (5, "1"));
+    let bytes = std::fs::read(&path).unwrap();
+    for cut in [10, bytes.len() / 2, bytes.len() - 1] {
+        assert!(saved::read(&bytes[..cut], 64 << 20).is_err(), "{cut}");
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_check_that_cannot_run_stops_everything_and_one_that_hangs_is_a_failure() {
+    if !has_fuse() {
+        return;
+    }
+    for check in ["./there-is-none", "exit 125"] {
+        let error = tried(&raw(&records(""), check)).unwrap_err();
+        assert!(error.to_string().starts_with("the check could not decide, with exit code 12"), "{error}");
+    }
+    let mut config = raw("true", "sleep 1000");
+    config.timeout = Duration::from_millis(200);
+    let report = tried(&config).unwrap();
+    assert_eq!(report.failures[0].kind, FailureKind::CheckTimeout, "{}", report.text());
+    let config = Config { recover: Some("echo no; exit 3".to_string()), ..raw("true", "true") };
+    let report = tried(&config).unwrap();
+    assert_eq!(report.failures[0].kind, FailureKind::Recover);
+    let error = tried(&raw("echo broken; exit 4", "true")).unwrap_err();
+    assert_eq!(error.to_string(), "the workload ended with exit code 4: broken");
+}
+
+#[test]
+fn a_log_that_grows_too_large_is_an_error_and_a_full_drive_is_the_programs_matter() {
+    if !has_fuse() {
+        return;
+    }
+    let fill = r#"dd if=/dev/zero of="$PHELSUMA_DEVICE" bs=4096 conv=notrunc 2>&1; [ $? = 1 ]"#;
+    assert!(!tried(&raw(fill, "true")).unwrap().has_failed());
+    let error = tried(&Config { log_limit: 32 << 10, ..raw(fill, "true") }).unwrap_err();
+    assert!(error.to_string().contains("--log-limit"), "{error}");
+}
