@@ -20,6 +20,9 @@ const LOOK: Duration = Duration::from_millis(100);
 const TAIL_BYTES: u64 = 4096;
 const TAIL_LINES: usize = 10;
 
+/// The descriptor of what a command inherits: of one digit, as shells take it.
+pub(crate) const INHERITED: u32 = 3;
+
 /// A command, and where it runs.
 pub(crate) struct Job<'a> {
     /// As a shell takes it.
@@ -32,7 +35,7 @@ pub(crate) struct Job<'a> {
     pub(crate) environment: &'a [(&'static str, OsString)],
     /// It may take so long.
     pub(crate) timeout: Option<Duration>,
-    /// Stays open in it.
+    /// Is its descriptor [`INHERITED`].
     pub(crate) inherited: Option<BorrowedFd<'a>>,
 }
 
@@ -72,7 +75,9 @@ impl Job<'_> {
             .open(self.output)
             .map_err(|error| TortureError::about(&self.output.display().to_string(), error))?;
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", self.command]).current_dir(self.folder).stdin(Stdio::null());
+        let inherits = self.inherited.map(|fd| format!("exec {INHERITED}>/proc/self/fd/{}\n", fd.as_raw_fd()));
+        let text = inherits.unwrap_or_default() + self.command;
+        command.args(["-c", text.as_str()]).current_dir(self.folder).stdin(Stdio::null());
         command.stdout(output.try_clone().map_err(cannot)?).stderr(output.try_clone().map_err(cannot)?);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         supervise(&mut command, self.inherited.map(|fd| fd.as_raw_fd()));

@@ -1,6 +1,6 @@
 //! Runs the workload once, on a drive that keeps a log.
 
-use crate::command::{Ended, Job};
+use crate::command::{Ended, INHERITED, Job};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
 use crate::filesystem::device;
@@ -15,7 +15,6 @@ use std::sync::atomic::AtomicBool;
 
 /// Records a run.
 pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &AtomicBool) -> Outcome<Run> {
-    // First of all: a shell takes descriptors of one digit.
     let (pipe, read) = Pipe::new()?;
     let drive = Arc::new(Drive::new(config.shape, Limits { log_bytes: config.log_limit }, read));
     let marks = Marks::new(&drive, pipe, &scratch.path().join("marks"))?;
@@ -51,10 +50,8 @@ fn on_device(
     stop: &AtomicBool,
 ) -> Outcome {
     let folder = scratch.folder("workload")?;
-    let mut environment: Vec<(&'static str, OsString)> = vec![
-        ("PHELSUMA_MARK_FD", std::os::fd::AsRawFd::as_raw_fd(&marks.write()).to_string().into()),
-        ("PHELSUMA_MARK_SOCKET", marks.socket().into()),
-    ];
+    let mut environment: Vec<(&'static str, OsString)> =
+        vec![("PHELSUMA_MARK_FD", INHERITED.to_string().into()), ("PHELSUMA_MARK_SOCKET", marks.socket().into())];
     let mut mounted = None;
     if config.format.is_some() {
         let device = device(file, config.shape.unit, true)?;

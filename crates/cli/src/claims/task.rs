@@ -47,7 +47,7 @@ pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> 
     let command = command.ok_or_else(|| format!("there is nothing to run at the {} scale", scale.name()))?;
     let why = |failure: Failure| match failure {
         Failure::Input(text) | Failure::Failed(text) => in_short(&text),
-        Failure::Shown | Failure::ClosedPipe => String::new(),
+        Failure::Shown | Failure::Interrupted | Failure::ClosedPipe => String::new(),
     };
     let mut words: Vec<String> = command.split_whitespace().map(str::to_string).collect();
     if command.contains(TRACES) {

@@ -207,7 +207,6 @@ mod tests {
         let run = drive.run();
         let ranges: Vec<_> = run.events.iter().map(Event::range).collect();
         assert_eq!(ranges, [Some((0, 1024)), Some((0, 512)), Some((1024, 512)), Some((512, 512)), None]);
-        assert_eq!(run.events[0].bytes(508, 8), None);
         assert_eq!(run.events[0].bytes(0, 1024).unwrap()[508..516], [1, 1, 2, 2, 2, 2, 1, 1]);
         assert_eq!(run.events[1].bytes(0, 512).unwrap()[98..102], [1, 1, 0, 0]);
     }

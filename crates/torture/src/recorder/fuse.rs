@@ -3,6 +3,7 @@
 //! Requests are answered one at a time, in order. So a flush covers all requests that were answered before it.
 
 use super::drive::Drive;
+use crate::sys::mounts::unmounted;
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
     InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
@@ -30,6 +31,8 @@ const ZERO: i32 = libc::FALLOC_FL_ZERO_RANGE;
 /// A drive that is served.
 pub(crate) struct Served {
     session: Option<BackgroundSession>,
+    folder: PathBuf,
+    is_root: bool,
     file: PathBuf,
 }
 
@@ -41,7 +44,7 @@ impl Served {
         // A workload may run as another user.
         config.acl = if is_root { SessionACL::All } else { SessionACL::Owner };
         let session = Session::new(Asked { drive }, folder, &config)?.spawn()?;
-        Ok(Self { session: Some(session), file: folder.join(NAME) })
+        Ok(Self { session: Some(session), folder: folder.to_path_buf(), is_root, file: folder.join(NAME) })
     }
 
     /// The file.
@@ -49,9 +52,14 @@ impl Served {
         &self.file
     }
 
-    /// No more.
+    /// No more. The kernel may take a moment to close what was a loop device.
     pub(crate) fn end(mut self) -> io::Result<()> {
-        self.session.take().map_or(Ok(()), BackgroundSession::umount_and_join)
+        let Some(session) = self.session.take() else { return Ok(()) };
+        if !self.is_root {
+            return session.umount_and_join();
+        }
+        unmounted(&self.folder)?;
+        session.join()
     }
 }
 

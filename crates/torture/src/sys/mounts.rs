@@ -43,19 +43,9 @@ impl Mounted {
 
     /// Unmounts, and waits for what is just being closed.
     pub(crate) fn unmount(mut self) -> io::Result<()> {
-        let began = Instant::now();
-        loop {
-            match unmount(&self.at, UnmountFlags::empty()) {
-                Ok(()) => {
-                    self.is_mounted = false;
-                    return Ok(());
-                }
-                Err(rustix::io::Errno::BUSY) if began.elapsed() < BUSY_MAX => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+        unmounted(&self.at)?;
+        self.is_mounted = false;
+        Ok(())
     }
 }
 
@@ -64,6 +54,19 @@ impl Drop for Mounted {
         if self.is_mounted {
             // Where it does not even go so, it goes with the namespace.
             let _ = unmount(&self.at, UnmountFlags::DETACH);
+        }
+    }
+}
+
+/// Unmounts, and waits for what is just being closed.
+pub(crate) fn unmounted(at: &Path) -> io::Result<()> {
+    let began = Instant::now();
+    loop {
+        match unmount(at, UnmountFlags::empty()) {
+            Err(rustix::io::Errno::BUSY) if began.elapsed() < BUSY_MAX => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            ended => return Ok(ended?),
         }
     }
 }
