@@ -33,7 +33,7 @@ I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test try test-python python-venv python-package python-checks python-doc gallery report \
 	nbd-clients page-browser bench-page my-policy \
-	mutants mutants-table parameters ideas thorough overnight overnight-most overnight-mu-ftl overnight-ours lint bench bench-serve no-std determinism determinism-32 doc house \
+	mutants mutants-table parameters ideas thorough overnight overnight-most overnight-mu-ftl overnight-ours lint bench bench-serve torture-bench no-std determinism determinism-32 doc house \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
 # Replays a real block trace through several FTLs and says who wins and why.
@@ -514,6 +514,10 @@ bench-page:
 # Speed and memory of the simulation; docs/PERFORMANCE.md says how to read it.
 bench:
 	$(CARGO) bench --quiet -p phelsuma-drive --bench speed
+
+# States a minute and core that torture checks; takes root.
+torture-bench:
+	$(CARGO) bench --quiet -p phelsuma-torture --bench states
 
 # Random writes to served drives, fresh and full, in turn with nbdkit's own disk in memory.
 bench-serve: nbd-clients

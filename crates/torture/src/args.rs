@@ -100,7 +100,9 @@ pub enum CachePolicy {
     Subset,
     /// What came first; the last write may be torn
     Prefix,
-    /// All that was written
+    /// All that was written, at any moment: a drive with power-loss protection
+    Protected,
+    /// All that was written, and the page cache too: as it was at each mark
     All,
     /// Any subset of everything: flushes are answered and ignored
     Lies,
@@ -111,6 +113,7 @@ impl From<CachePolicy> for Policy {
         match policy {
             CachePolicy::Subset => Self::Subset,
             CachePolicy::Prefix => Self::Prefix,
+            CachePolicy::Protected => Self::Protected,
             CachePolicy::All => Self::All,
             CachePolicy::Lies => Self::Lies,
         }

@@ -15,7 +15,9 @@ pub enum Policy {
     Subset,
     /// What came first; the last of it may be torn.
     Prefix,
-    /// All that was answered: a drive whose cache survives.
+    /// All that was answered, at any moment: a drive whose cache survives.
+    Protected,
+    /// All that was answered, as it was at each mark: memory survives too, if what is in it is synced before the mark.
     All,
     /// Any subset of all requests: flushes are answered and ignored.
     Lies,
@@ -56,7 +58,7 @@ pub fn moments(run: &Run, policy: Policy) -> Vec<Moment> {
         let ends = match event {
             Event::Mark(_) => true,
             Event::Flush => matches!(policy, Policy::Subset | Policy::Prefix),
-            Event::Write { .. } | Event::Trim { .. } => policy == Policy::All,
+            Event::Write { .. } | Event::Trim { .. } => policy == Policy::Protected,
         };
         if ends && is_new {
             found.push(Moment { cut, durable, marks });

@@ -71,7 +71,8 @@ impl<'r> Plan<'r> {
         let large: Vec<u32> = pending.iter().copied().filter(|number| run.atoms(*number) > 1).collect();
         let atoms = pending.iter().map(|number| u64::from(run.atoms(*number))).sum::<u64>();
         let (count, few) = (pending.len() as u64, u64::from(depth.subsets.min(20)));
-        let (any, in_order) = (policy == Policy::Subset || policy == Policy::Lies, policy != Policy::All);
+        let (any, in_order) =
+            (policy == Policy::Subset || policy == Policy::Lies, !matches!(policy, Policy::All | Policy::Protected));
         let length = |kind| match kind {
             Kind::Ends if in_order => 2,
             Kind::Ends => 1,

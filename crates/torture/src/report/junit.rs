@@ -1,11 +1,19 @@
 //! JUnit XML: a test case for the whole, and one for each kind of failure.
 
-use super::Report;
+use super::outcome::Report;
 use crate::view::FailureKind;
 use std::fmt::Write as _;
 
+impl Report {
+    /// As JUnit XML.
+    #[must_use]
+    pub fn junit(&self, name: &str) -> String {
+        of(self, name)
+    }
+}
+
 /// The XML.
-pub(super) fn of(report: &Report, name: &str) -> String {
+fn of(report: &Report, name: &str) -> String {
     let cases = FailureKind::ALL.len() + 1;
     let failed = report.failed.len() + usize::from(report.has_failed());
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");

@@ -1,6 +1,6 @@
 //! The report as one reads it.
 
-use super::Report;
+use super::outcome::Report;
 use crate::model::Policy;
 use crate::search::{Failure, count};
 use std::fmt::Write as _;
@@ -8,15 +8,24 @@ use std::fmt::Write as _;
 /// Of a lost set, so many writes are shown.
 const SHOWN_MAX: usize = 8;
 
+impl Report {
+    /// As text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        of(self)
+    }
+}
+
 /// All of it.
-pub(super) fn of(report: &Report) -> String {
+fn of(report: &Report) -> String {
     let mut text = String::new();
     let recorded = &report.recorded;
     let on = if report.filesystem == "none" { "a raw drive".to_string() } else { report.filesystem.to_string() };
     let policy = match report.policy {
         Policy::Subset => "any subset of pending writes, torn at",
         Policy::Prefix => "pending writes in order, the last one torn at",
-        Policy::All => "every write, in units of",
+        Policy::Protected => "every write, at any moment, in units of",
+        Policy::All => "every write, as of each mark, in units of",
         Policy::Lies => "any subset of all writes (flushes ignored), torn at",
     };
     let _ = writeln!(

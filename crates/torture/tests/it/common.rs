@@ -44,7 +44,7 @@ pub(crate) fn raw(workload: &str, check: &str) -> Config {
         check: check.to_string(),
         policy: Policy::Subset,
         depth: Depth { subsets: 5, samples: 10, seed: 1 },
-        budget: Budget { states: Some(100), time: None },
+        budget: Budget { states: Some(60), time: None },
         jobs: 2,
         timeout: Duration::from_secs(30),
         log_limit: 64 << 20,

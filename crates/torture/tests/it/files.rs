@@ -17,6 +17,7 @@ fn of(name: &str, word: &str, policy: Policy) -> Report {
     let mut config = if is_raw { raw(&workload, &check) } else { ext4(&workload, &check) };
     config.shape.size = config.shape.size.max(1 << 20);
     config.recover = recover.exists().then(|| recover.display().to_string());
+    config.budget.states = Some(100);
     tried(&Config { policy, ..config }).unwrap()
 }
 

@@ -34,6 +34,8 @@ fn a_drive_that_lies_breaks_the_safe_program_and_one_that_keeps_all_mends_the_ot
     assert!(lies.has_failed(), "{}", lies.text());
     let all = tried(&Config { policy: Policy::All, ..raw(&records(""), RECORDS) }).unwrap();
     assert!(!all.has_failed(), "{}", all.text());
+    let protected = tried(&Config { policy: Policy::Protected, ..raw(&records(""), RECORDS) }).unwrap();
+    assert!(!protected.has_failed(), "{}", protected.text());
     // In order is not enough: what was acknowledged may be what is cut off.
     let prefix = tried(&Config { policy: Policy::Prefix, ..raw(&records(""), RECORDS) }).unwrap();
     assert!(prefix.has_failed(), "{}", prefix.text());
