@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parent / "drawings"
 
 # Each crate, and what it imports that no other import of its brings along.
 CRATES = {
-    "cli": ["nbdkit", "limits", "options", "plugin", "claims"],
+    "cli": ["nbdkit", "limits", "options", "plugin", "claims", "torture"],
     "py": ["options", "claims"],
     "plugin": ["drive"],
     "nbdkit": ["page"],
@@ -26,6 +26,7 @@ CRATES = {
     "drive": ["ftl", "trace"],
     "ftl": ["nand"],
     "claims": [],
+    "torture": [],
     "limits": [],
     "trace": [],
     "nand": ["state"],
@@ -46,7 +47,7 @@ def crates() -> Canvas:
         900,
         590,
         "The crates and what they import",
-        "cli imports nbdkit, limits, options, plugin and claims; py imports options and claims; nbdkit imports page, page imports "
+        "cli imports nbdkit, limits, options, plugin, claims and torture; py imports options and claims; nbdkit imports page, page imports "
         "serve; serve, options and plugin import drive; drive imports ftl and trace; ftl imports nand, nand imports state.",
     )
     at = {
@@ -69,6 +70,7 @@ def crates() -> Canvas:
         "mcu-storage": (608, 332, 124, 56, "under file systems"),
         "mcu": (752, 432, 108, 56, "FTL without heap"),
         "house": (752, 514, 108, 56, "counts sources"),
+        "torture": (40, 412, 168, 56, "cuts below any program"),
     }
     c.box(238, 416, 200, 168, [], "plain", dashed=True)
     c.text(226, 496, "no_std:", 11.5, "end", soft=True)
@@ -92,6 +94,7 @@ def crates() -> Canvas:
         x = at[name][0] + at[name][2] / 2
         c.arrow((x, 74), (x, 131))
     c.arrow((582, 160), (545, 160))
+    c.arrow((40, 49), (24, 49), (24, 440), (39, 440))
     c.arrow((714, 160), (743, 160))
     c.arrow((124, 188), (124, 231))
     c.arrow((124, 288), (124, 331))
