@@ -73,8 +73,12 @@ impl Format {
     }
 
     /// Makes it.
-    pub(crate) fn make(&self, device: &Path, folder: &Path, stop: &AtomicBool) -> Outcome {
-        let command = format!("{} {} \"$PHELSUMA_DEVICE\"", self.filesystem.mkfs(), self.mkfs_options);
+    pub(crate) fn make(&self, device: &Path, folder: &Path, unit: u32, stop: &AtomicBool) -> Outcome {
+        let sector = match self.filesystem {
+            Filesystem::Xfs if unit > 512 => format!("-s size={}", block_bytes(unit)),
+            _ => String::new(),
+        };
+        let command = format!("{} {sector} {} \"$PHELSUMA_DEVICE\"", self.filesystem.mkfs(), self.mkfs_options);
         let job = Job {
             command: &command,
             folder,
@@ -96,14 +100,31 @@ impl Format {
 
     /// Mounts it. An error is the kernel's.
     pub(crate) fn mount(&self, device: &Loop, at: &Path) -> std::io::Result<Mounted> {
-        Mounted::new(device.path(), at, self.filesystem.name(), &self.mount_options)
+        Mounted::new(device.path(), at, self.filesystem.name(), &self.options())
+    }
+
+    /// Mounts it on the recorded drive.
+    pub(crate) fn mount_recorded(&self, file: &Path, unit: u32, at: &Path) -> std::io::Result<Mounted> {
+        Mounted::recorded(file, block_bytes(unit), at, self.filesystem.name(), &self.options())
+    }
+
+    fn options(&self) -> String {
+        match self.filesystem {
+            // Several states of one file system are mounted at once.
+            Filesystem::Xfs => format!("nouuid,{}", self.mount_options),
+            _ => self.mount_options.clone(),
+        }
     }
 }
 
-/// A block device over a file, or why there is none.
-pub(crate) fn device(file: &Path, unit: u32, is_direct: bool) -> Outcome<Loop> {
-    // The kernel has no larger blocks.
-    Loop::over(file, unit.min(4096), is_direct).map_err(|error| {
+/// The kernel has no larger blocks.
+fn block_bytes(unit: u32) -> u32 {
+    unit.min(4096)
+}
+
+/// A block device over the image of a state, or why there is none.
+pub(crate) fn device(file: &Path, unit: u32) -> Outcome<Loop> {
+    Loop::over(file, block_bytes(unit), false).map_err(|error| {
         let hint = match error.kind() {
             std::io::ErrorKind::NotFound => " (is the module loop loaded?)",
             std::io::ErrorKind::PermissionDenied => " (a file system takes root)",

@@ -3,12 +3,10 @@
 use crate::command::{Ended, INHERITED, Job};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
-use crate::filesystem::device;
 use crate::model::{Policy, Run};
 use crate::recorder::{Drive, Limits, Marks, Pipe, Served};
 use crate::sys::folders::Scratch;
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -54,15 +52,13 @@ fn on_device(
         vec![("PHELSUMA_MARK_FD", INHERITED.to_string().into()), ("PHELSUMA_MARK_SOCKET", marks.socket().into())];
     let mut mounted = None;
     if config.format.is_some() {
-        let device = device(file, config.shape.unit, true)?;
-        config.format.make(device.path(), &folder, stop)?;
-        let mount = config
-            .format
-            .mount(&device, &scratch.folder("mount")?)
-            .map_err(|error| TortureError::about("the file system cannot be mounted", error))?;
-        environment.push(("PHELSUMA_DEVICE", device.path().into()));
+        // On the file, as no file of this process may be a block device over it.
+        config.format.make(file, &folder, config.shape.unit, stop)?;
+        let about = |error| TortureError::about("the file system cannot be mounted on a loop device", error);
+        let mount = config.format.mount_recorded(file, config.shape.unit, &scratch.folder("mount")?).map_err(about)?;
+        environment.push(("PHELSUMA_DEVICE", mount.device().map_err(about)?.into()));
         environment.push(("PHELSUMA_MOUNT", mount.at().into()));
-        mounted = Some((mount, device));
+        mounted = Some(mount);
     } else {
         environment.push(("PHELSUMA_DEVICE", file.into()));
     }
@@ -77,17 +73,16 @@ fn on_device(
         }
         .run(stop)
     };
-    let sync = || match &mounted {
-        Some((mount, _)) => File::open(mount.at()).and_then(|folder| Ok(rustix::fs::syncfs(&folder)?)),
+    let synced = || match &mounted {
+        Some(mount) => mount.sync().map_err(|error| TortureError::about("the file system cannot be synced", error)),
         None => Ok(()),
     };
-    let synced = || sync().map_err(|error| TortureError::about("the file system cannot be synced", error));
     if let Some(setup) = &config.setup {
         done("setup", job(setup, Some(marks.write()))?)?;
     }
     synced()?;
     drive.begin();
-    if let (Policy::All, Some((mount, _))) = (config.policy, &mounted) {
+    if let (Policy::All, Some(mount)) = (config.policy, &mounted) {
         marks.sync_first(mount.at().to_path_buf());
     }
     let ended = job(workload, Some(marks.write()))?;
@@ -98,10 +93,9 @@ fn on_device(
         }
     }
     drive.end();
-    if let Some((mount, device)) = mounted {
+    if let Some(mount) = mounted {
         // The events of the unmounting say where files are.
         let unmounted = mount.unmount();
-        drop(device);
         if !drive.is_over() {
             unmounted.map_err(|error| TortureError::about("the file system cannot be unmounted", error))?;
         }

@@ -35,34 +35,39 @@ struct Head {
 /// # Errors
 /// The file cannot be written.
 pub fn save(path: &Path, run: &Run, format: &Format) -> Outcome {
-    let about = |error: io::Error| TortureError::about(&path.display().to_string(), error);
-    let file = File::create(path).map_err(about)?;
-    let write = || {
-        let mut out = GzEncoder::new(BufWriter::new(file), Compression::fast());
-        let Shape { size, unit, atomic_write } = run.shape;
-        let head = Head { size, unit, atomic_write, format: format.clone(), end: run.end, events: run.events.len() };
-        out.write_all(FIRST.as_bytes())?;
-        serde_json::to_writer(&mut out, &head)?;
-        out.write_all(b"\n")?;
-        let mut record = |letter: u8, numbers: &[u64], data: &[u8]| {
-            out.write_all(&[letter])?;
-            numbers.iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
-            out.write_all(data)
-        };
-        for (offset, chunk) in run.base.chunks() {
-            record(b'b', &[offset, chunk.len() as u64], chunk)?;
-        }
-        for event in &run.events {
-            match event {
-                Event::Write { offset, data } => record(b'w', &[*offset, data.len() as u64], data)?,
-                Event::Trim { offset, length } => record(b't', &[*offset, *length], &[])?,
-                Event::Flush => record(b'f', &[], &[])?,
-                Event::Mark(text) => record(b'm', &[text.len() as u64], text.as_bytes())?,
-            }
-        }
-        out.finish()?.flush()
+    let file = File::create(path).map(BufWriter::new);
+    let done = file.and_then(|file| write(file, run, format));
+    done.map_err(|error| TortureError::about(&path.display().to_string(), error))
+}
+
+/// Writes a run to anywhere.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(to: impl Write, run: &Run, format: &Format) -> io::Result<()> {
+    let mut out = GzEncoder::new(to, Compression::fast());
+    let Shape { size, unit, atomic_write } = run.shape;
+    let head = Head { size, unit, atomic_write, format: format.clone(), end: run.end, events: run.events.len() };
+    out.write_all(FIRST.as_bytes())?;
+    serde_json::to_writer(&mut out, &head)?;
+    out.write_all(b"\n")?;
+    let mut record = |letter: u8, numbers: &[u64], data: &[u8]| {
+        out.write_all(&[letter])?;
+        numbers.iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
+        out.write_all(data)
     };
-    write().map_err(about)
+    for (offset, chunk) in run.base.chunks() {
+        record(b'b', &[offset, chunk.len() as u64], chunk)?;
+    }
+    for event in &run.events {
+        match event {
+            Event::Write { offset, data } => record(b'w', &[*offset, data.len() as u64], data)?,
+            Event::Trim { offset, length } => record(b't', &[*offset, *length], &[])?,
+            Event::Flush => record(b'f', &[], &[])?,
+            Event::Mark(text) => record(b'm', &[text.len() as u64], text.as_bytes())?,
+        }
+    }
+    out.finish()?.flush()
 }
 
 /// Reads a run, of at most so many bytes.
@@ -93,6 +98,7 @@ pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Format)> {
     let shape = Shape { size: head.size, unit: head.unit, atomic_write: head.atomic_write };
     let unit = u64::from(shape.unit);
     if !shape.unit.is_power_of_two()
+        || shape.atomic_write > 1 << 20
         || unit < 512
         || shape.atomic_write < shape.unit
         || !shape.atomic_write.is_power_of_two()

@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::saved;
 use crate::search::{Counts, check_all, check_one};
 use crate::sys::folders::Scratch;
-use crate::sys::mounts::separate;
+use crate::sys::mounts::{Namespace, separate};
 use crate::unsynced::{Unsynced, of_run};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,11 +63,12 @@ fn on_thread(config: &Config, files: &Files, stop: &AtomicBool, watch: &(dyn Fn(
     let room = config.shape.size.saturating_mul(config.jobs as u64 + 1);
     // Before the mounts are separate: what removes the folder sees none of them.
     let scratch = Scratch::new(room)?;
+    let mut namespace = None;
     if config.format.is_some() {
-        separate().map_err(|error| TortureError::about("no mounts of its own can be had (CAP_SYS_ADMIN)", error))?;
+        namespace = Some(own_mounts()?);
     }
     let mut config = config.clone();
-    let run = recorded(&mut config, files, &scratch, stop, watch)?;
+    let run = recorded(&mut config, files, &scratch, &mut namespace, stop, watch)?;
     if let Some(id) = &files.replay {
         let state = State::of_id(id, &run, config.policy).map_err(|error| TortureError::Input(error.to_string()))?;
         let (kind, described) = check_one(&config, &run, &scratch, &state, stop)?;
@@ -79,10 +80,15 @@ fn on_thread(config: &Config, files: &Files, stop: &AtomicBool, watch: &(dyn Fn(
     Ok(Report::new(&config, &run, counts, stop.load(Ordering::Relaxed)))
 }
 
+fn own_mounts() -> Outcome<Namespace> {
+    separate().map_err(|error| TortureError::about("no mounts of its own can be had (CAP_SYS_ADMIN)", error))
+}
+
 fn recorded(
     config: &mut Config,
     files: &Files,
     scratch: &Scratch,
+    namespace: &mut Option<Namespace>,
     stop: &AtomicBool,
     watch: &(dyn Fn(Progress) + Sync),
 ) -> Outcome<Run> {
@@ -96,7 +102,7 @@ fn recorded(
                 return Err(TortureError::Input("this run has a file system, which takes root".to_string()));
             }
             if format.is_some() && !config.format.is_some() {
-                separate().map_err(|error| TortureError::about("no mounts of its own can be had", error))?;
+                *namespace = Some(own_mounts()?);
             }
             config.format = crate::filesystem::Format { mount_options: options, ..format };
             run

@@ -94,7 +94,10 @@ pub(crate) fn of_run(run: &Run, format: &Format, scratch: &Scratch) -> Outcome<U
             flush,
         });
     }
-    if format.is_some() && is_root && separate().is_ok() {
+    if format.is_some()
+        && is_root
+        && let Ok(_namespace) = separate()
+    {
         name(run, format, scratch, &mut found)?;
     }
     Ok(found)

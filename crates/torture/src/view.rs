@@ -104,7 +104,7 @@ impl<'c> View<'c> {
         if !self.config.format.is_some() {
             return Ok(false);
         }
-        let device = device(&self.image, self.config.shape.unit, false)?;
+        let device = device(&self.image, self.config.shape.unit)?;
         let mounted = self.config.format.mount(&device, &self.mount);
         Ok(mounted.is_ok_and(|mounted| mounted.unmount().is_ok()))
     }
@@ -126,7 +126,7 @@ impl<'c> View<'c> {
             environment.push(("PHELSUMA_DEVICE", self.image.clone().into()));
             return self.run_commands(&environment, stop);
         }
-        let device = device(&self.image, self.config.shape.unit, false)?;
+        let device = device(&self.image, self.config.shape.unit)?;
         let mounted = match self.config.format.mount(&device, &self.mount) {
             Ok(mounted) => mounted,
             Err(error) => return Ok(Verdict::Wrong(FailureKind::Mount, error.to_string())),

@@ -5,6 +5,7 @@
 
 use super::drive::{Drive, MARK_BYTES_MAX};
 use crate::error::{Outcome, TortureError};
+use crate::sys::mounts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -127,9 +128,9 @@ fn serve(drive: &Drive, synced: &Mutex<Option<PathBuf>>, client: UnixStream) {
     let mut line = Vec::new();
     while let Ok(1..) = (&mut lines).take(MARK_BYTES_MAX as u64).read_until(b'\n', &mut line) {
         let mount = synced.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(folder) = mount.and_then(|mount| File::open(mount).ok()) {
+        if let Some(mount) = mount {
             // What cannot be synced is not there either.
-            let _ = rustix::fs::syncfs(&folder);
+            let _ = mounts::synced(&mount);
         }
         drive.mark(String::from_utf8_lossy(&line).trim_end_matches('\n'));
         if answers.write_all(b"ok\n").is_err() {

@@ -47,26 +47,20 @@ fn of(report: &Report) -> String {
     );
     if let Some(replayed) = &report.replayed {
         let id = replayed.ids.first().map_or("", String::as_str);
-        let _ = writeln!(text, "state {id}: nothing is wrong\n{}", indented(replayed));
+        let _ = writeln!(text, "state {id}: nothing is wrong; {} writes lost", replayed.lost.len());
+        for write in replayed.lost.iter().take(SHOWN_MAX) {
+            let place = write.place.as_ref().map_or(String::new(), |place| format!(", {place}"));
+            let (event, offset) = (write.event, count(write.offset));
+            let lost = format!("{} of {} bytes at {offset}{place}", count(write.lost), count(write.length));
+            let _ = writeln!(text, "  - {} {event}: {lost}", write.what);
+        }
+        if let Some(image) = &replayed.image {
+            let _ = writeln!(text, "  image: {image}");
+        }
         return text;
     }
-    let allowed = match (report.is_complete && report.is_done, report.allowed_log10) {
-        (true, _) => format!("{} states allowed", count(report.states)),
-        (false, log) if log < 15.0 => format!("up to {} subsets allowed", count(10f64.powf(log).round() as u64)),
-        (false, log) => format!("up to 10^{log:.0} subsets allowed"),
-    };
-    let _ = writeln!(
-        text,
-        "{} cut points, {allowed}; checked {} states, met {} equal ones, {} a minute",
-        count(report.cut_points),
-        count(report.states),
-        count(report.equal_states),
-        count((report.states as f64 * 60.0 / report.seconds.max(0.001)) as u64)
-    );
-    if report.is_stopped {
-        text += "stopped by a signal: this is what was checked until then\n";
-    } else if !report.is_done && report.seconds > 0.0 {
-        text += "the budget is used up: more --states or --minutes would check more\n";
+    if report.seconds > 0.0 {
+        text += &counted(report);
     }
     if !report.has_failed() {
         text += "no state failed\n";
@@ -85,6 +79,30 @@ fn of(report: &Report) -> String {
     }
     if report.unexplained > 0 {
         let _ = writeln!(text, "\n{} more failing states were counted, not explained", count(report.unexplained));
+    }
+    text
+}
+
+/// How much was checked.
+fn counted(report: &Report) -> String {
+    let mut text = String::new();
+    let allowed = match (report.is_complete && report.is_done, report.allowed_log10) {
+        (true, _) => format!("{} states allowed", count(report.states)),
+        (false, log) if log < 15.0 => format!("up to {} subsets allowed", count(10f64.powf(log).round() as u64)),
+        (false, log) => format!("up to 10^{log:.0} subsets allowed"),
+    };
+    let _ = writeln!(
+        text,
+        "{} cut points, {allowed}; checked {} states, met {} equal ones, {} a minute",
+        count(report.cut_points),
+        count(report.states),
+        count(report.equal_states),
+        count((report.states as f64 * 60.0 / report.seconds.max(0.001)) as u64)
+    );
+    if report.is_stopped {
+        text += "stopped by a signal: this is what was checked until then\n";
+    } else if !report.is_done {
+        text += "the budget is used up: more --states or --minutes would check more\n";
     }
     text
 }

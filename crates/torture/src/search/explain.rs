@@ -66,7 +66,7 @@ pub(crate) fn of_state(run: &Run, policy: Policy, state: &State, names: &Names) 
     }
     let mark = run.marks(state.cut).last().map(str::to_string);
     let explanation = match lost.is_empty() {
-        true => nothing_lost(run, policy, state),
+        true => nothing_lost(run, policy, state, names),
         false => lost.iter().map(|write| of_write(run, policy, write)).chain(came_later(run, state)).collect(),
     };
     let mut places: Vec<&str> = lost.iter().map(|write| write.place.as_deref().unwrap_or("")).collect();
@@ -162,7 +162,7 @@ fn came_later(run: &Run, state: &State) -> Option<String> {
     })
 }
 
-fn nothing_lost(run: &Run, policy: Policy, state: &State) -> Vec<String> {
+fn nothing_lost(run: &Run, policy: Policy, state: &State, names: &Names) -> Vec<String> {
     let mut said = vec!["all that reached the drive was kept".to_string()];
     let marks: Vec<u32> = (1..=state.cut).filter(|number| run.event(*number).is_some_and(is_mark)).collect();
     let Some(last) = marks.last().copied() else {
@@ -189,6 +189,12 @@ fn nothing_lost(run: &Run, policy: Policy, state: &State) -> Vec<String> {
         said.push("flushes came, and this drive ignores them".to_string());
     } else {
         said.push(format!("a flush came between {from} and {until}: it was not of all that the mark acknowledges"));
+    }
+    if let Some(next) = run.requests(state.cut, run.end as u32).next() {
+        let place = names.of(next).map_or(String::new(), |place| format!(" ({})", place.text()));
+        said.push(format!("the next request that reached the drive is event {next}{place}"));
+    } else {
+        said.push("no request reached the drive after it".to_string());
     }
     said
 }

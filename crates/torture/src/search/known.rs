@@ -91,6 +91,11 @@ impl Results {
         }
     }
 
+    /// Whether there is no failure with this explanation yet.
+    pub(crate) fn is_new_kind(&self, signature: &str) -> bool {
+        self.failures.iter().all(|(of, _)| of != signature)
+    }
+
     /// Keeps an explained failure, with others that have the same explanation.
     pub(crate) fn explained(&mut self, kind: FailureKind, state: State, signature: String, failure: Failure) {
         self.shrunk.push((kind, state));

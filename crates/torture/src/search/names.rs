@@ -92,7 +92,8 @@ pub(crate) fn of_state(
     state: &State,
 ) -> Outcome<Names> {
     let mut cursor = Cursor::new(run, policy);
-    Names::new(view, &mut cursor, run, filesystem, state.cut, state.lost.keys().copied())
+    let next = run.requests(state.cut, run.end as u32).next();
+    Names::new(view, &mut cursor, run, filesystem, state.cut, state.lost.keys().copied().chain(next))
 }
 
 /// First block in the file, first block on the drive, how many.

@@ -11,6 +11,8 @@ use crate::model::{Cursor, Identity, Lost, Run, State};
 use crate::sys::folders::Scratch;
 use crate::view::{FailureKind, Verdict, View};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -114,7 +116,7 @@ pub(crate) fn check_one(
     cursor.set(state);
     view.put(&cursor)?;
     if let Some(folder) = &config.keep_failing {
-        described.image = Some(keep(&view, folder, &described)?);
+        described.image = Some(keep(&cursor, run.shape.size, folder, &described)?);
     }
     match view.check(run, state, stop)? {
         Verdict::Right => Ok((None, described)),
@@ -137,11 +139,17 @@ fn lock<'m, T>(mutex: &'m Mutex<T>) -> MutexGuard<'m, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn keep(view: &View<'_>, folder: &Path, failure: &Failure) -> Outcome<String> {
+/// An image of the state that a cursor is at.
+fn keep(cursor: &Cursor<'_>, size: u64, folder: &Path, failure: &Failure) -> Outcome<String> {
     let name: String = failure.ids.first().map_or("", String::as_str).chars().take(120).collect();
     let path = folder.join(format!("{}.img", name.replace(':', "."))).display().to_string();
-    let copied = std::fs::create_dir_all(folder).and_then(|()| std::fs::copy(view.image(), &path));
-    copied.map_err(|error| TortureError::about(&path, error))?;
+    let write = || {
+        std::fs::create_dir_all(folder)?;
+        let file = File::create(&path)?;
+        file.set_len(size)?;
+        cursor.each(|offset, bytes| file.write_all_at(bytes, offset))
+    };
+    write().map_err(|error: std::io::Error| TortureError::about(&path, error))?;
     Ok(path)
 }
 
@@ -238,12 +246,14 @@ impl Worker<'_, '_> {
         let names = names::of_state(&self.view, run, config.format.filesystem, config.policy, &smallest)?;
         let (mut failure, signature) = explain::of_state(run, config.policy, &smallest, &names);
         (failure.kind, failure.output) = (kind, said);
-        if let Some(folder) = &config.keep_failing {
+        let signature = format!("{kind:?}/{signature}");
+        if let Some(folder) = &config.keep_failing
+            && lock(self.shared).results.is_new_kind(&signature)
+        {
             self.cursor.set(&smallest);
-            self.view.put(&self.cursor)?;
-            failure.image = Some(keep(&self.view, folder, &failure)?);
+            failure.image = Some(keep(&self.cursor, run.shape.size, folder, &failure)?);
         }
-        lock(self.shared).results.explained(kind, smallest, format!("{kind:?}/{signature}"), failure);
+        lock(self.shared).results.explained(kind, smallest, signature, failure);
         Ok(!self.is_over())
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! This module must not depend on what is recorded or checked.
 
+pub(crate) mod apart;
 pub(crate) mod folders;
 pub(crate) mod loops;
 pub(crate) mod mounts;

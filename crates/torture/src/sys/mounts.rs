@@ -1,23 +1,46 @@
 //! Mounts that nobody else sees, and that are gone with this process.
 
+use super::apart::apart;
+use super::loops::Loop;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long an unmount waits for what is just being closed.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 
+/// Keeps mounts until this process has ended with all of its threads and files.
+///
+/// The last thread in a namespace unmounts what is in it. If that were the one that serves the drive, it would wait for itself.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    keeper: Child,
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
 /// Gives this thread, and those that it starts from now on, mounts of their own.
 #[allow(unsafe_code)]
-pub(crate) fn separate() -> io::Result<()> {
+pub(crate) fn separate() -> io::Result<Namespace> {
     // SAFETY: it takes a value. This thread alone moves; others share nothing with it that would be invalid then.
     if unsafe { libc::unshare(libc::CLONE_NEWNS) } < 0 {
         return Err(io::Error::last_os_error());
     }
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
-    Ok(())
+    let mut keeper = Command::new("/bin/sh");
+    keeper.args(["-c", "trap '' INT TERM HUP; cat >/dev/null"]).current_dir("/").process_group(0);
+    keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(Namespace { keeper: keeper.spawn()? })
 }
 
 /// A mounted file system. Dropped, it is unmounted in any case.
@@ -25,15 +48,39 @@ pub(crate) fn separate() -> io::Result<()> {
 pub(crate) struct Mounted {
     at: PathBuf,
     is_mounted: bool,
+    /// It stands on the drive that this process serves.
+    is_recorded: bool,
 }
 
 impl Mounted {
     /// Mounts. Options are those of `mount -o`.
     pub(crate) fn new(device: &Path, at: &Path, kind: &str, options: &str) -> io::Result<Self> {
-        let (flags, data) = split(options);
-        let data = CString::new(data).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-        mount(device, at, kind, flags, Some(data.as_c_str()))?;
-        Ok(Self { at: at.to_path_buf(), is_mounted: true })
+        mounted(device, at, kind, options)?;
+        Ok(Self { at: at.to_path_buf(), is_mounted: true, is_recorded: false })
+    }
+
+    /// Makes a block device of the recorded drive, and mounts that.
+    pub(crate) fn recorded(file: &Path, block_bytes: u32, at: &Path, kind: &str, options: &str) -> io::Result<Self> {
+        apart(|| {
+            let device = Loop::over(file, block_bytes, true)?;
+            mounted(device.path(), at, kind, options)
+        })?;
+        Ok(Self { at: at.to_path_buf(), is_mounted: true, is_recorded: true })
+    }
+
+    /// The block device.
+    pub(crate) fn device(&self) -> io::Result<PathBuf> {
+        let all = std::fs::read_to_string("/proc/thread-self/mountinfo")?;
+        let at = self.at.to_string_lossy();
+        // Field 5 is where; behind a dash field 2 is what.
+        let found = all.lines().rfind(|line| line.split(' ').nth(4) == Some(&at));
+        let device = found.and_then(|line| line.split_once(" - ")).and_then(|(_, rest)| rest.split(' ').nth(1));
+        device.map(PathBuf::from).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    /// Writes back what the page cache holds.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        synced(&self.at)
     }
 
     /// Where.
@@ -43,7 +90,10 @@ impl Mounted {
 
     /// Unmounts, and waits for what is just being closed.
     pub(crate) fn unmount(mut self) -> io::Result<()> {
-        unmounted(&self.at)?;
+        match self.is_recorded {
+            true => apart(|| unmounted(&self.at))?,
+            false => unmounted(&self.at)?,
+        }
         self.is_mounted = false;
         Ok(())
     }
@@ -52,10 +102,22 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         if self.is_mounted {
+            let detached = || Ok(unmount(&self.at, UnmountFlags::DETACH)?);
             // Where it does not even go so, it goes with the namespace.
-            let _ = unmount(&self.at, UnmountFlags::DETACH);
+            let _ = if self.is_recorded { apart(detached) } else { detached() };
         }
     }
+}
+
+fn mounted(device: &Path, at: &Path, kind: &str, options: &str) -> io::Result<()> {
+    let (flags, data) = split(options);
+    let data = CString::new(data).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    Ok(mount(device, at, kind, flags, Some(data.as_c_str()))?)
+}
+
+/// Writes back what the page cache holds of a file system on the recorded drive.
+pub(crate) fn synced(at: &Path) -> io::Result<()> {
+    apart(|| Ok(rustix::fs::syncfs(&File::open(at)?)?))
 }
 
 /// Unmounts, and waits for what is just being closed.

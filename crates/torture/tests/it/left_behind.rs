@@ -96,6 +96,7 @@ fn a_signal_to_stop_leaves_nothing_behind() {
             until("it does not begin", || processes(&word) >= 2);
             assert!(!traces(tool.id()).is_empty());
             Command::new("kill").args([signal, &tool.id().to_string()]).status().unwrap();
+            until(&format!("{part} {signal}: it does not end"), || tool.try_wait().unwrap().is_some());
             assert_eq!(tool.wait().unwrap().code(), code, "{part} {signal}");
             until(&format!("{part} {signal}: a process is left"), || processes(&word) == 0);
             until(&format!("{part} {signal}: {:?}", traces(tool.id())), || traces(tool.id()).is_empty());

@@ -5,6 +5,8 @@
 mod common;
 mod ext4;
 mod files;
+mod garbled;
+mod keys;
 mod left_behind;
 mod model;
 mod raw;

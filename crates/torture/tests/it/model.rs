@@ -19,6 +19,17 @@ fn run(events: Vec<Event>, atomic_write: u32) -> Run {
     Run { shape: Shape { size: UNIT * UNITS, unit: UNIT as u32, atomic_write }, base, events, end }
 }
 
+/// Each kind of event, on a drive that held something.
+pub(crate) fn small_run() -> Run {
+    let write = |unit: u64| Event::Write { offset: unit * UNIT, data: vec![unit as u8; 2 * UNIT as usize].into() };
+    let trim = Event::Trim { offset: 0, length: 2 * UNIT };
+    let mut run =
+        run(vec![write(0), Event::Mark("one".to_string()), Event::Flush, write(3), trim, write(2), Event::Flush], 512);
+    // As small as a recorded one can be.
+    run.shape.size = 4096;
+    run
+}
+
 /// The rules of a block device, said once more: what each pending request would write, in parts that are never torn.
 fn allowed(run: &Run, lies: bool) -> BTreeSet<Seen> {
     let mut all = BTreeSet::new();

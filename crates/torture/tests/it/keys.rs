@@ -1,0 +1,39 @@
+//! `docs/JSON.md` names every key of the report, and no other.
+
+use crate::common::{RECORDS, has_fuse, raw, records, tried};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Keys of leaves.
+fn keys(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(entries) => entries.iter().for_each(|entry| keys(entry, &format!("{at}[]"), found)),
+        Value::Object(object) => object.iter().for_each(|(key, value)| {
+            let key = if at == "failed" { "KIND" } else { key };
+            keys(value, &if at.is_empty() { key.to_string() } else { format!("{at}.{key}") }, found);
+        }),
+        _ => _ = found.insert(at.to_string()),
+    }
+}
+
+/// `a.{b,c}` is `a.b` and `a.c`.
+fn expanded(key: &str) -> Vec<String> {
+    let Some((before, rest)) = key.split_once('{') else { return vec![key.to_string()] };
+    let (choices, after) = rest.split_once('}').unwrap();
+    choices.split(',').map(|choice| format!("{before}{choice}{after}")).collect()
+}
+
+#[test]
+fn the_keys_of_the_report_are_documented() {
+    if !has_fuse() {
+        return;
+    }
+    let report = tried(&raw(&records(""), RECORDS)).unwrap();
+    let mut printed = BTreeSet::new();
+    keys(&serde_json::to_value(&report).unwrap(), "", &mut printed);
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/JSON.md")).unwrap();
+    let section = text.split("\n## ").find(|s| s.starts_with("`phelsuma.torture/1`")).unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let documented: BTreeSet<String> = rows.flat_map(|(key, _)| expanded(key)).collect();
+    assert_eq!(printed, documented);
+}
