@@ -79,7 +79,11 @@ pub struct TortureArgs {
     #[arg(long, value_name = "RUN")]
     save: Option<PathBuf>,
     /// Check a run that --save has kept, without running the workload
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["workload", "save", "size", "fs", "unit", "atomic_write", "mkfs_options"])]
+    #[arg(
+        long,
+        value_name = "RUN",
+        conflicts_with_all = ["workload", "save", "size", "fs", "unit", "atomic_write", "mkfs_options"]
+    )]
     from: Option<PathBuf>,
     /// Write JUnit XML to this file
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,7 @@
 //! Every state that a power cut may leave of a drive that any program wrote to: recorded, made again and checked.
 //!
-//! [`torture()`] runs a workload once on a drive that keeps a log ([`model::Run`]), makes drives as power cuts may leave
+//! [`torture()`] runs a workload once on a drive that keeps a log ([`model::Run`]), makes drives as power cuts may
+//! leave
 //! them ([`model`]), and runs the user's check on each.
 //!
 //! This crate must not depend on flash or FTLs: its drive is any drive with a volatile cache.

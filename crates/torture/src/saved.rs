@@ -1,7 +1,9 @@
 //! A recorded run in a file: compressed, and checked for damage by its compression's checksum.
 //!
-//! A line that says what it is, a line of JSON, and records: a letter, then numbers of 8 bytes, the least significant first,
-//! then data. `b` and `w` are offset, length and data, of the base and of a write; `t` is offset and length; `m` is length and
+//! A line that says what it is, a line of JSON, and records: a letter, then numbers of 8 bytes, the least significant
+//! first,
+//! then data. `b` and `w` are offset, length and data, of the base and of a write; `t` is offset and length; `m` is
+//! length and
 //! text; `f` is a flush. All that is read is bounded.
 
 use crate::error::{Outcome, TortureError};

@@ -6,7 +6,8 @@ use super::run::Run;
 use super::state::{Atoms, State};
 use std::ops::Range;
 
-/// Equal for states of equal content with the same marks passed: the XOR of hashes of all units that differ from the base.
+/// Equal for states of equal content with the same marks passed: the XOR of hashes of all units that differ from the
+/// base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Identity {
     content: u128,

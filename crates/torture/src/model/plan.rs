@@ -1,7 +1,9 @@
 //! The states of one moment, in the order in which they are worth a check.
 //!
-//! Everything kept and nothing kept come first. Then the kinds take turns: one request lost, one kept, a cut in time, torn
-//! requests, all subsets where few requests are pending, and seeded random subsets where many are. Each state has an index,
+//! Everything kept and nothing kept come first. Then the kinds take turns: one request lost, one kept, a cut in time,
+//! torn
+//! requests, all subsets where few requests are pending, and seeded random subsets where many are. Each state has an
+//! index,
 //! so that no list is kept.
 
 use super::moments::{Moment, Policy};

@@ -136,7 +136,8 @@ fn of_write(run: &Run, policy: Policy, write: &LostWrite) -> String {
     match (mark, flush) {
         (Some(mark), Some(flush)) if flush < mark => {
             format!(
-                "{what} was pending until flush {flush}, which comes before {until}: its order is not guarded by a flush"
+                "{what} was pending until flush {flush}, which comes before {until}: its order is not guarded by a \
+                 flush"
             )
         }
         (Some(mark), Some(flush)) => {
@@ -150,7 +151,8 @@ fn of_write(run: &Run, policy: Policy, write: &LostWrite) -> String {
     }
 }
 
-/// Where all that was lost came after the last mark: the mark acknowledged what was not on the drive, or it was overwritten.
+/// Where all that was lost came after the last mark: the mark acknowledged what was not on the drive, or it was
+/// overwritten.
 fn came_later(run: &Run, state: &State) -> Option<String> {
     let last = (1..=state.cut).rfind(|number| run.event(*number).is_some_and(is_mark))?;
     let is_later = state.lost.keys().all(|number| *number > last);
@@ -179,7 +181,8 @@ fn nothing_lost(run: &Run, policy: Policy, state: &State, names: &Names) -> Vec<
     let until = named_mark(run, Some(last));
     if !has(&Event::is_request) {
         said.push(format!(
-            "no request reached the drive between {from} and {until}: what the mark acknowledges was in the page cache, or nowhere"
+            "no request reached the drive between {from} and {until}: what the mark acknowledges was in the page \
+             cache, or nowhere"
         ));
     } else if !has(&|event| *event == Event::Flush) {
         said.push(format!(

@@ -52,7 +52,8 @@ impl Results {
         }
     }
 
-    /// Whether an explained failure of the same moment, or of the same pending requests, has lost no more than this one.
+    /// Whether an explained failure of the same moment, or of the same pending requests, has lost no more than this
+    /// one.
     pub(crate) fn is_explained(&mut self, kind: FailureKind, state: &State, run: &Run, policy: Policy) -> bool {
         let within = |lost: &Lost| {
             lost.iter().all(|(number, atoms)| {

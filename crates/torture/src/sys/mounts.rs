@@ -16,7 +16,8 @@ const BUSY_MAX: Duration = Duration::from_secs(5);
 
 /// Keeps mounts until this process has ended with all of its threads and files.
 ///
-/// The last thread in a namespace unmounts what is in it. If that were the one that serves the drive, it would wait for itself.
+/// The last thread in a namespace unmounts what is in it. If that were the one that serves the drive, it would wait
+/// for itself.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     keeper: Child,

@@ -67,7 +67,8 @@ pub(crate) fn tried(config: &Config) -> Outcome<Report> {
 pub(crate) fn records(sync: &str) -> String {
     format!(
         r#"for n in 1 2 3 4 5; do
-            printf "record $n %1015d" 0 | dd of="$PHELSUMA_DEVICE" bs=1024 seek=$n conv=notrunc{sync} 2>/dev/null || exit 1
+            printf "record $n %1015d" 0 | dd of="$PHELSUMA_DEVICE" bs=1024 seek=$n \
+                conv=notrunc{sync} 2>/dev/null || exit 1
             echo $n >&$PHELSUMA_MARK_FD
         done"#
     )

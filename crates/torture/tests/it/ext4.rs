@@ -25,7 +25,8 @@ s.sendall((sys.argv[1] + "\n").encode()); assert s.recv(3) == b"ok\n"' $n || exi
 const WHOLE: &str = r#"n=$(tail -n 1 "$PHELSUMA_MARKS"); f="$PHELSUMA_MOUNT/settings"
     [ -e "$f" ] || { echo "no settings"; [ -z "$n" ]; exit; }
     [ "$(tail -n 1 "$f")" = end ] || { echo "not whole"; exit 1; }
-    is=$(head -n 1 "$f" | cut -d' ' -f2); [ "$is" -ge "${n:-0}" ] || { echo "version $is, $n was acknowledged"; exit 1; }"#;
+    is=$(head -n 1 "$f" | cut -d' ' -f2); 
+    [ "$is" -ge "${n:-0}" ] || { echo "version $is, $n was acknowledged"; exit 1; }"#;
 
 #[test]
 fn a_rename_with_every_sync_survives_and_one_without_is_found() {
@@ -51,7 +52,8 @@ fn what_was_lost_is_named_by_its_file() {
     }
     // In place, so that the file's blocks stay where they are, and out of the page cache by direct I/O.
     let setup = r#"dd if=/dev/zero of="$PHELSUMA_MOUNT/data" bs=4096 count=8 2>/dev/null"#;
-    let write = r#"printf "%4096d" 1 | dd of="$PHELSUMA_MOUNT/data" bs=4096 seek=5 conv=notrunc iflag=fullblock oflag=direct 2>/dev/null &&
+    let write = r#"printf "%4096d" 1 | dd of="$PHELSUMA_MOUNT/data" bs=4096 seek=5 \
+            conv=notrunc iflag=fullblock oflag=direct 2>/dev/null &&
         echo written >&$PHELSUMA_MARK_FD"#;
     let check =
         r#"[ ! -s "$PHELSUMA_MARKS" ] || dd if="$PHELSUMA_MOUNT/data" bs=4096 skip=5 count=1 2>/dev/null | grep -q 1"#;
