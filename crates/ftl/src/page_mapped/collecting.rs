@@ -63,7 +63,7 @@ impl Collecting {
             victim: None,
             spares: Vec::new(),
             lost: Vec::new(),
-            dead: Vec::new(),
+            dead: Vec::with_capacity(pages_per_block as usize),
             moving: MoveBuffer::new(),
             begun: None,
             early,
