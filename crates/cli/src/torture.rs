@@ -36,19 +36,20 @@ pub(crate) fn main(args: &Args) -> Outcome {
     });
     bar.done();
     let report = done?;
-    if let Some(path) = &args.junit {
-        let name = args.name();
-        std::fs::write(path, report.junit(name))
-            .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-    }
     if args.json {
         output::json(&report)?;
     } else {
         output::print(&report.text())?;
     }
-    match (report.is_stopped, report.has_failed()) {
-        (true, _) => Err(Failure::Interrupted),
-        (_, true) => Err(Failure::Shown),
+    if let Some(path) = &args.junit {
+        let name = args.name();
+        std::fs::write(path, report.junit(name))
+            .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+    }
+    match (report.is_stopped, report.error(), report.has_failed()) {
+        (true, ..) => Err(Failure::Interrupted),
+        (_, Some(text), _) => Err(Failure::Input(text)),
+        (.., true) => Err(Failure::Shown),
         _ => Ok(()),
     }
 }

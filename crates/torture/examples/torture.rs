@@ -54,17 +54,18 @@ fn tortured(args: &TortureArgs) -> Result<ExitCode, TortureError> {
             eprintln!("recording");
         }
     })?;
-    if let Some(path) = &args.junit {
-        std::fs::write(path, report.junit("torture")).map_err(|error| TortureError::Input(error.to_string()))?;
-    }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report).unwrap_or_default());
     } else {
         print!("{}", report.text());
     }
-    Ok(ExitCode::from(match (report.is_stopped, report.has_failed()) {
-        (true, _) => 130,
-        (_, true) => 1,
-        _ => 0,
-    }))
+    if let Some(path) = &args.junit {
+        std::fs::write(path, report.junit("torture"))
+            .map_err(|error| TortureError::Input(format!("{}: {error}", path.display())))?;
+    }
+    match (report.is_stopped, report.error(), report.has_failed()) {
+        (true, ..) => Ok(ExitCode::from(130)),
+        (_, Some(text), _) => Err(TortureError::Input(text)),
+        (.., has_failed) => Ok(ExitCode::from(u8::from(has_failed))),
+    }
 }

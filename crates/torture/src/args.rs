@@ -1,6 +1,7 @@
 //! The words of the command, and what they ask for.
 
 use crate::config::{Budget, Config};
+use crate::destination;
 use crate::error::{Outcome, TortureError};
 use crate::filesystem::{Filesystem, Format};
 use crate::model::{Depth, Policy, Shape};
@@ -21,7 +22,7 @@ pub struct TortureArgs {
     /// File system on it; none gives the program the drive as a file
     #[arg(long, value_enum, default_value_t)]
     fs: Filesystem,
-    /// Shell command that runs once, on a recorded drive
+    /// Shell command that runs once, here, on a recorded drive
     #[arg(long, value_name = "COMMAND", required_unless_present = "from")]
     workload: Option<String>,
     /// Shell command that runs on every state; exit code 0 is right, 125 to 127 stop everything
@@ -54,7 +55,7 @@ pub struct TortureArgs {
     /// Random subsets for each cut point with more pending writes
     #[arg(long, value_name = "N", default_value_t = 50)]
     samples: u32,
-    /// Stop after N states
+    /// Stop after N states; to make a failure small takes up to 200 more
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     states: Option<u64>,
     /// Stop after M minutes of checks [default: 5, or none with --states]
@@ -66,7 +67,7 @@ pub struct TortureArgs {
     /// Workers [default: as many as there are cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     jobs: Option<u32>,
-    /// Seconds that --check, or --recover, may take
+    /// Seconds that --check, or --recover, may take; the workload has no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// Largest log of the workload's writes
@@ -91,7 +92,7 @@ pub struct TortureArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Keep an image of each explained failure in this folder
+    /// Keep an image of each explained failure in this folder, which is made
     #[arg(long, value_name = "FOLDER")]
     keep_failing: Option<PathBuf>,
 }
@@ -138,9 +139,10 @@ impl TortureArgs {
     pub fn asked(&self) -> Outcome<(Config, Files)> {
         let minutes = self.minutes.or(self.states.is_none().then_some(MINUTES));
         let time = minutes.map(|minutes| {
-            Duration::try_from_secs_f64(minutes * 60.0)
-                .map_err(|_| TortureError::Input(format!("--minutes {minutes}: a number above 0 would be right")))
+            let time = Duration::try_from_secs_f64(minutes * 60.0).ok().filter(|time| !time.is_zero());
+            time.ok_or_else(|| TortureError::Input(format!("--minutes {minutes}: a number above 0 would be right")))
         });
+        self.junit.as_deref().map_or(Ok(()), destination::file)?;
         let format = Format {
             filesystem: self.fs,
             mkfs_options: self.mkfs_options.clone(),

@@ -23,12 +23,10 @@ const TAIL_LINES: usize = 10;
 /// The descriptor of what a command inherits: of one digit, as shells take it.
 pub(crate) const INHERITED: u32 = 3;
 
-/// A command, and where it runs.
+/// A command. It runs in the directory of this process.
 pub(crate) struct Job<'a> {
     /// As a shell takes it.
     pub(crate) command: &'a str,
-    /// Its working directory.
-    pub(crate) folder: &'a Path,
     /// A file for its output.
     pub(crate) output: &'a Path,
     /// What it finds in its environment.
@@ -75,9 +73,10 @@ impl Job<'_> {
             .open(self.output)
             .map_err(|error| TortureError::about(&self.output.display().to_string(), error))?;
         let mut command = Command::new("/bin/sh");
-        let inherits = self.inherited.map(|fd| format!("exec {INHERITED}>/proc/self/fd/{}\n", fd.as_raw_fd()));
+        // On the line of the command: its shell counts lines from 1.
+        let inherits = self.inherited.map(|fd| format!("exec {INHERITED}>/proc/self/fd/{}; ", fd.as_raw_fd()));
         let text = inherits.unwrap_or_default() + self.command;
-        command.args(["-c", text.as_str()]).current_dir(self.folder).stdin(Stdio::null());
+        command.args(["-c", text.as_str()]).stdin(Stdio::null());
         command.stdout(output.try_clone().map_err(cannot)?).stderr(output.try_clone().map_err(cannot)?);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         supervise(&mut command, self.inherited.map(|fd| fd.as_raw_fd()));

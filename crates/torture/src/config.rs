@@ -72,6 +72,16 @@ impl Config {
                 least >> 20
             )));
         }
+        for (option, command) in [
+            ("--workload", self.workload.as_deref()),
+            ("--check", Some(self.check.as_str())),
+            ("--recover", self.recover.as_deref()),
+            ("--setup", self.setup.as_deref()),
+        ] {
+            if command.is_some_and(|command| command.trim().is_empty()) {
+                return Err(TortureError::Input(format!("{option} is empty: a shell command would be right")));
+            }
+        }
         if self.format.is_some() && !rustix::process::geteuid().is_root() {
             let name = self.format.filesystem.name();
             return Err(TortureError::Input(format!(

@@ -81,7 +81,6 @@ impl Format {
         let command = format!("{} {sector} {} \"$PHELSUMA_DEVICE\"", self.filesystem.mkfs(), self.mkfs_options);
         let job = Job {
             command: &command,
-            folder,
             output: &folder.join("output"),
             environment: &[("PHELSUMA_DEVICE", device.into())],
             timeout: None,

@@ -9,6 +9,7 @@
 pub mod args;
 mod command;
 mod config;
+mod destination;
 mod error;
 mod filesystem;
 mod mark;

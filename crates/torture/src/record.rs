@@ -6,6 +6,7 @@ use crate::error::{Outcome, TortureError};
 use crate::model::{Policy, Run};
 use crate::recorder::{Drive, Limits, Marks, Pipe, Served};
 use crate::sys::folders::Scratch;
+use crate::view::writable;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,13 +48,13 @@ fn on_device(
     file: &Path,
     stop: &AtomicBool,
 ) -> Outcome {
-    let folder = scratch.folder("workload")?;
     let mut environment: Vec<(&'static str, OsString)> =
         vec![("PHELSUMA_MARK_FD", INHERITED.to_string().into()), ("PHELSUMA_MARK_SOCKET", marks.socket().into())];
+    environment.push(("PHELSUMA_SCRATCH", writable(scratch.folder("scratch")?)?.into()));
     let mut mounted = None;
     if config.format.is_some() {
         // On the file, as no file of this process may be a block device over it.
-        config.format.make(file, &folder, config.shape.unit, stop)?;
+        config.format.make(file, scratch.path(), config.shape.unit, stop)?;
         let about = |error| TortureError::about("the file system cannot be mounted on a loop device", error);
         let mount = config.format.mount_recorded(file, config.shape.unit, &scratch.folder("mount")?).map_err(about)?;
         environment.push(("PHELSUMA_DEVICE", mount.device().map_err(about)?.into()));
@@ -65,7 +66,6 @@ fn on_device(
     let job = |command, inherited| {
         Job {
             command,
-            folder: &folder,
             output: &scratch.path().join("workload-output"),
             environment: &environment,
             timeout: None,

@@ -1,6 +1,7 @@
 //! From what is to be tried to a report: record or load, then check.
 
 use crate::config::Config;
+use crate::destination;
 use crate::error::{Outcome, TortureError};
 use crate::model::{Run, State};
 use crate::record::record;
@@ -49,6 +50,8 @@ pub fn torture(
     watch: &(dyn Fn(Progress) + Sync),
 ) -> Outcome<Report> {
     config.checked()?;
+    files.save.as_deref().map_or(Ok(()), destination::file)?;
+    config.keep_failing.as_deref().map_or(Ok(()), destination::folder)?;
     // A thread of its own, as it gets mounts of its own.
     std::thread::scope(|scope| {
         let done = std::thread::Builder::new()
@@ -69,15 +72,24 @@ fn on_thread(config: &Config, files: &Files, stop: &AtomicBool, watch: &(dyn Fn(
     }
     let mut config = config.clone();
     let run = recorded(&mut config, files, &scratch, &mut namespace, stop, watch)?;
+    let mut unwritten = Vec::new();
+    if let Some(path) = &files.save {
+        // What was recorded is checked in any case.
+        unwritten.extend(saved::save(path, &run, &config.format).err().map(|error| error.to_string()));
+    }
     if let Some(id) = &files.replay {
         let state = State::of_id(id, &run, config.policy).map_err(|error| TortureError::Input(error.to_string()))?;
         let (kind, described) = check_one(&config, &run, &scratch, &state, stop)?;
-        return Ok(Report::of_replay(&config, &run, kind, described));
+        let mut report = Report::of_replay(&config, &run, kind, described);
+        report.unwritten = unwritten;
+        return Ok(report);
     }
     watch(Progress::Checking { checked: 0, wrong: 0 });
     let told = |checked, wrong| watch(Progress::Checking { checked, wrong });
     let counts: Counts = check_all(&config, &run, &scratch, stop, &told)?;
-    Ok(Report::new(&config, &run, counts, stop.load(Ordering::Relaxed)))
+    let mut report = Report::new(&config, &run, counts, stop.load(Ordering::Relaxed));
+    report.unwritten.splice(0..0, unwritten);
+    Ok(report)
 }
 
 fn own_mounts() -> Outcome<Namespace> {
@@ -113,9 +125,6 @@ fn recorded(
         }
         (None, None) => return Err(TortureError::Input("--workload COMMAND or --from RUN is needed".to_string())),
     };
-    if let Some(path) = &files.save {
-        saved::save(path, &run, &config.format)?;
-    }
     Ok(run)
 }
 

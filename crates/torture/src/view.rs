@@ -54,6 +54,14 @@ pub(crate) enum Verdict {
     Open,
 }
 
+/// A folder in which a command may write, whichever user it runs as.
+pub(crate) fn writable(folder: PathBuf) -> Outcome<PathBuf> {
+    let anyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    let set = fs::set_permissions(&folder, anyone);
+    set.map_err(|error| TortureError::about(&folder.display().to_string(), error))?;
+    Ok(folder)
+}
+
 /// A worker's image, and folders.
 pub(crate) struct View<'c> {
     config: &'c Config,
@@ -111,17 +119,17 @@ impl<'c> View<'c> {
 
     /// Recovers and checks what the image holds.
     pub(crate) fn check(&self, run: &Run, state: &State, stop: &AtomicBool) -> Outcome<Verdict> {
+        let about = |error: std::io::Error| TortureError::about(&self.folder.display().to_string(), error);
         // What an earlier check left is none of this one's.
         let _ = fs::remove_dir_all(&self.work);
-        let about = |error: std::io::Error| TortureError::about(&self.folder.display().to_string(), error);
         fs::create_dir(&self.work).map_err(about)?;
-        let anyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-        fs::set_permissions(&self.work, anyone).map_err(about)?;
+        let work = writable(self.work.clone())?;
         let marks = self.folder.join("marks");
         let text: String = run.marks(state.cut).flat_map(|mark| [mark, "\n"]).collect();
         fs::write(&marks, text).map_err(about)?;
         let mut environment: Vec<(&'static str, OsString)> =
             vec![("PHELSUMA_MARKS", marks.into()), ("PHELSUMA_STATE", state.id(run, self.config.policy).into())];
+        environment.push(("PHELSUMA_SCRATCH", work.into()));
         if !self.config.format.is_some() {
             environment.push(("PHELSUMA_DEVICE", self.image.clone().into()));
             return self.run_commands(&environment, stop);
@@ -149,7 +157,6 @@ impl<'c> View<'c> {
         for (what, command, failed, too_long) in recover.into_iter().chain([check]) {
             let job = Job {
                 command,
-                folder: &self.work,
                 output: &self.folder.join("output"),
                 environment,
                 timeout: Some(self.config.timeout),

@@ -46,6 +46,10 @@ pub struct Report {
     pub is_done: bool,
     /// A signal stopped it.
     pub is_stopped: bool,
+    /// Why the result says less than it seems to.
+    pub warnings: Vec<String>,
+    /// Files that could not be written, and why.
+    pub unwritten: Vec<String>,
     /// The state that was replayed, described, where it does not fail.
     pub replayed: Option<Failure>,
 }
@@ -85,7 +89,7 @@ impl Recorded {
 
 impl Report {
     pub(crate) fn new(config: &Config, run: &Run, counts: Counts, is_stopped: bool) -> Self {
-        Self {
+        let mut report = Self {
             schema: "phelsuma.torture/1",
             policy: config.policy,
             filesystem: config.format.filesystem.name(),
@@ -104,7 +108,26 @@ impl Report {
             seconds: counts.seconds,
             is_done: counts.is_done,
             is_stopped,
+            warnings: Vec::new(),
+            unwritten: counts.unwritten,
             replayed: None,
+        };
+        report.warn(config);
+        report
+    }
+
+    /// What was not tested at all.
+    fn warn(&mut self, config: &Config) {
+        let Recorded { writes, trims, marks, .. } = self.recorded;
+        let mut warn = |text: &str| self.warnings.push(text.to_string());
+        if writes + trims == 0 {
+            warn(match config.format.is_some() {
+                true => "no request reached the drive: the workload wrote nothing in PHELSUMA_MOUNT, or synced nothing",
+                false => "no request reached the drive: the workload wrote nothing to PHELSUMA_DEVICE",
+            });
+        }
+        if marks == 0 {
+            warn("the workload passed no mark: no state shows whether it keeps what it promised");
         }
     }
 
@@ -121,6 +144,15 @@ impl Report {
             None => report.replayed = Some(described),
         }
         report
+    }
+
+    /// Why this is no answer, or not all of it: exit code 2.
+    #[must_use]
+    pub fn error(&self) -> Option<String> {
+        if !self.unwritten.is_empty() {
+            return Some(self.unwritten.join("; "));
+        }
+        (self.states == 0).then(|| "no state was checked: more --minutes would check some".to_string())
     }
 
     /// Whether a state failed.

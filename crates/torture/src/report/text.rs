@@ -45,6 +45,9 @@ fn of(report: &Report) -> String {
         count(recorded.flushes),
         count(recorded.marks)
     );
+    for warning in &report.warnings {
+        let _ = writeln!(text, "WARNING: {warning}");
+    }
     if let Some(replayed) = &report.replayed {
         let id = replayed.ids.first().map_or("", String::as_str);
         let _ = writeln!(text, "state {id}: nothing is wrong; {} writes lost", replayed.lost.len());
@@ -61,6 +64,10 @@ fn of(report: &Report) -> String {
     }
     if report.seconds > 0.0 {
         text += &counted(report);
+    }
+    if report.states == 0 {
+        text += "no state was checked\n";
+        return text;
     }
     if !report.has_failed() {
         text += "no state failed\n";

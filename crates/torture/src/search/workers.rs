@@ -34,6 +34,8 @@ pub(crate) struct Counts {
     pub(crate) seconds: f64,
     /// All planned states were checked.
     pub(crate) is_done: bool,
+    /// Files that could not be written, and why.
+    pub(crate) unwritten: Vec<String>,
 }
 
 struct Shared<'r> {
@@ -41,6 +43,7 @@ struct Shared<'r> {
     results: Results,
     error: Option<TortureError>,
     is_done: bool,
+    unwritten: Vec<String>,
 }
 
 struct Worker<'a, 'r> {
@@ -70,7 +73,8 @@ pub(crate) fn check_all(
         allowed_log10: log10_of_sum(&queue.atoms),
         ..Counts::default()
     };
-    let shared = Mutex::new(Shared { queue, results: Results::default(), error: None, is_done: false });
+    let shared =
+        Mutex::new(Shared { queue, results: Results::default(), error: None, is_done: false, unwritten: Vec::new() });
     let ends = config.budget.time.map(|time| began + time);
     std::thread::scope(|scope| {
         for number in 0..config.jobs.max(1) {
@@ -98,6 +102,7 @@ pub(crate) fn check_all(
     counts.failures.sort_by_key(|failure| (failure.kind, failure.lost.len(), failure.cut));
     counts.seconds = began.elapsed().as_secs_f64();
     counts.is_done = shared.is_done;
+    counts.unwritten = shared.unwritten;
     Ok(counts)
 }
 
@@ -144,7 +149,9 @@ fn keep(cursor: &Cursor<'_>, size: u64, folder: &Path, failure: &Failure) -> Out
     let name: String = failure.ids.first().map_or("", String::as_str).chars().take(120).collect();
     let path = folder.join(format!("{}.img", name.replace(':', "."))).display().to_string();
     let write = || {
-        std::fs::create_dir_all(folder)?;
+        if !folder.is_dir() {
+            std::fs::create_dir(folder)?;
+        }
         let file = File::create(&path)?;
         file.set_len(size)?;
         cursor.each(|offset, bytes| file.write_all_at(bytes, offset))
@@ -251,7 +258,10 @@ impl Worker<'_, '_> {
             && lock(self.shared).results.is_new_kind(&signature)
         {
             self.cursor.set(&smallest);
-            failure.image = Some(keep(&self.cursor, run.shape.size, folder, &failure)?);
+            match keep(&self.cursor, run.shape.size, folder, &failure) {
+                Ok(path) => failure.image = Some(path),
+                Err(error) => lock(self.shared).unwritten.push(error.to_string()),
+            }
         }
         lock(self.shared).results.explained(kind, smallest, signature, failure);
         Ok(!self.is_over())

@@ -10,3 +10,4 @@ mod keys;
 mod left_behind;
 mod model;
 mod raw;
+mod usage;

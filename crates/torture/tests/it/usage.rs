@@ -1,0 +1,75 @@
+//! Where commands run, and what is no answer.
+
+use crate::common::{RECORDS, has_fuse, raw, records, tried};
+use phelsuma_torture::{Config, Files, TortureError, torture};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+fn refused(config: &Config, files: &Files) -> String {
+    match torture(config, files, &AtomicBool::new(false), &|_| {}) {
+        Err(TortureError::Input(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn commands_run_where_the_caller_is_and_have_a_scratch_folder_of_their_own() {
+    if !has_fuse() {
+        return;
+    }
+    let here = std::env::current_dir().unwrap().display().to_string();
+    let command = format!(
+        r#"[ "$PWD" = "{here}" ] && [ -f Cargo.toml ] || {{ echo "$PWD"; exit 1; }}
+        cd "$PHELSUMA_SCRATCH" && [ -z "$(ls)" ] && touch mine"#
+    );
+    let report = tried(&raw(&command, &command)).unwrap();
+    assert!(!report.has_failed() && report.states > 0, "{}", report.text());
+    let said = tried(&raw("./there-is-none", "true")).unwrap_err().to_string();
+    assert!(said.starts_with("the workload ended with exit code 127: /bin/sh: ") && !said.contains("2:"), "{said}");
+}
+
+#[test]
+fn an_empty_command_is_refused_and_a_run_that_tests_nothing_says_so() {
+    let files = Files::default();
+    assert_eq!(refused(&raw("true", " "), &files), "--check is empty: a shell command would be right");
+    assert_eq!(refused(&raw("", "true"), &files), "--workload is empty: a shell command would be right");
+    if !has_fuse() {
+        return;
+    }
+    let report = tried(&raw("true", "true")).unwrap();
+    assert_eq!(report.warnings.len(), 2, "{}", report.text());
+    assert!(report.text().contains("WARNING: no request reached the drive"), "{}", report.text());
+    let mut config = raw(&records(""), RECORDS);
+    config.budget.time = Some(std::time::Duration::ZERO);
+    let report = tried(&config).unwrap();
+    assert!(report.text().ends_with("no state was checked\n") && report.error().is_some(), "{}", report.text());
+    assert!(report.warnings.is_empty());
+}
+
+#[test]
+fn destinations_are_looked_at_before_the_run_and_a_full_one_takes_no_result_away() {
+    let folder = std::env::temp_dir().join(format!("phelsuma-torture-usage.{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let mut config = raw(&records(""), RECORDS);
+    config.budget.states = Some(12);
+    let save = |path: PathBuf| Files { save: Some(path), ..Files::default() };
+    let said = refused(&config, &save(folder.clone()));
+    assert_eq!(said, format!("{}: a folder is there, and no file can be", folder.display()));
+    let said = refused(&config, &save(folder.join("none/run")));
+    assert_eq!(said, format!("{0}/none/run: there is no folder {0}/none", folder.display()));
+    std::fs::write(folder.join("file"), "").unwrap();
+    for (name, end) in
+        [("file", "it is not a folder".to_string()), ("a/b", format!("no folder {}/a", folder.display()))]
+    {
+        let said = refused(&Config { keep_failing: Some(folder.join(name)), ..config.clone() }, &Files::default());
+        assert!(said.starts_with(&folder.join(name).display().to_string()) && said.ends_with(&end), "{said}");
+    }
+    if has_fuse() && std::path::Path::new("/dev/full").exists() {
+        let report = torture(&config, &save("/dev/full".into()), &AtomicBool::new(false), &|_| {}).unwrap();
+        assert!(report.has_failed() && report.error().unwrap().starts_with("/dev/full: "), "{}", report.text());
+        let kept = Config { keep_failing: Some(folder.join("kept")), ..config };
+        let image = tried(&kept).unwrap().failures[0].image.clone().unwrap();
+        assert_eq!(std::fs::metadata(image).unwrap().len(), kept.shape.size);
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
