@@ -66,7 +66,8 @@ impl State {
         let number = |text: &str| text.parse::<u32>().map_err(|_| form());
         let (cut, rest) = id.split_at(id.find(['-', '+']).unwrap_or(id.len()));
         let cut = number(cut)?;
-        if cut as usize > run.end {
+        // The complete drive, after the unmounting, is one too.
+        if cut as usize > run.end && cut as usize != run.events.len() {
             return Err(IdError::Cut { id: id.to_string(), cut, events: run.end });
         }
         let durable = policy.durable(run, cut);

@@ -46,6 +46,8 @@ pub struct Report {
     pub is_done: bool,
     /// A signal stopped it.
     pub is_stopped: bool,
+    /// Whether the check fails on the complete drive, after the workload and an unmount, as well.
+    pub fails_complete: bool,
     /// Why the result says less than it seems to.
     pub warnings: Vec<String>,
     /// Files that could not be written, and why.
@@ -108,6 +110,7 @@ impl Report {
             seconds: counts.seconds,
             is_done: counts.is_done,
             is_stopped,
+            fails_complete: counts.fails_complete,
             warnings: Vec::new(),
             unwritten: counts.unwritten,
             replayed: None,
@@ -125,6 +128,9 @@ impl Report {
                 true => "no request reached the drive: the workload wrote nothing in PHELSUMA_MOUNT, or synced nothing",
                 false => "no request reached the drive: the workload wrote nothing to PHELSUMA_DEVICE",
             });
+        }
+        if self.states > 1 && self.failed.values().sum::<u64>() == self.states {
+            warn("every checked state failed: the check may take none but the complete drive for right");
         }
         if marks == 0 {
             warn("the workload passed no mark: no state shows whether it keeps what it promised");

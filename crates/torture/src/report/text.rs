@@ -2,7 +2,7 @@
 
 use super::outcome::Report;
 use crate::model::Policy;
-use crate::search::{Failure, count};
+use crate::search::{ALSO_COMPLETE, Failure, count};
 use std::fmt::Write as _;
 
 /// Of a lost set, so many writes are shown.
@@ -62,7 +62,9 @@ fn of(report: &Report) -> String {
         }
         return text;
     }
-    if report.seconds > 0.0 {
+    if report.fails_complete {
+        let _ = writeln!(text, "{ALSO_COMPLETE}");
+    } else if report.seconds > 0.0 {
         text += &counted(report);
     }
     if report.states == 0 {

@@ -15,12 +15,14 @@ type Known = Option<Option<FailureKind>>;
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     states: HashMap<Identity, Known>,
-    /// Failing states in their smallest form.
-    shrunk: Vec<(FailureKind, State)>,
+    /// Failing states in their smallest form, with the signature of their failure.
+    shrunk: Vec<(FailureKind, State, String)>,
     /// Each with what makes it the same as another one.
     pub(crate) failures: Vec<(String, Failure)>,
     pub(crate) wrong: HashMap<FailureKind, u64>,
     pub(crate) checked: u64,
+    /// Checked, or being checked.
+    pub(crate) begun: u64,
     pub(crate) equal: u64,
     /// Failures that are neither explained nor like one that is.
     pub(crate) unexplained: u64,
@@ -32,6 +34,7 @@ impl Results {
         let is_new = !self.states.contains_key(&identity);
         if is_new {
             self.states.insert(identity, None);
+            self.begun += 1;
         } else {
             self.equal += 1;
         }
@@ -63,16 +66,15 @@ impl Results {
             })
         };
         let durable = policy.durable(run, state.cut);
-        let found = self.shrunk.iter().find(|(of, known)| {
+        let found = self.shrunk.iter().find(|(of, known, _)| {
             let is_near = match known.lost.is_empty() {
                 true => known.cut == state.cut,
                 false => policy.durable(run, known.cut) == durable && known.cut <= state.cut,
             };
             *of == kind && is_near && within(&known.lost)
         });
-        let Some((_, known)) = found else { return false };
-        let id = known.id(run, policy);
-        if let Some((_, failure)) = self.failures.iter_mut().find(|(_, failure)| failure.ids.contains(&id)) {
+        let Some((.., signature)) = found else { return false };
+        if let Some((_, failure)) = self.failures.iter_mut().find(|(of, _)| of == signature) {
             failure.states += 1;
         }
         true
@@ -92,26 +94,29 @@ impl Results {
         }
     }
 
-    /// Whether there is no failure with this explanation yet.
-    pub(crate) fn is_new_kind(&self, signature: &str) -> bool {
-        self.failures.iter().all(|(of, _)| of != signature)
+    /// Whether a failure is the one to describe, of those with its explanation: it has lost less, or is earlier.
+    pub(crate) fn is_described(&self, signature: &str, failure: &Failure) -> bool {
+        let size = |failure: &Failure| (failure.lost.len(), failure.cut);
+        self.failures.iter().all(|(of, known)| of != signature || size(failure) < size(known))
     }
 
-    /// Keeps an explained failure, with others that have the same explanation.
-    pub(crate) fn explained(&mut self, kind: FailureKind, state: State, signature: String, failure: Failure) {
-        self.shrunk.push((kind, state));
-        match self.failures.iter_mut().find(|(of, _)| *of == signature) {
-            Some((_, known)) => {
-                known.states += 1;
-                let mut ids = failure.ids.clone();
-                ids.splice(0..0, known.ids.iter().cloned());
-                if failure.lost.len() < known.lost.len() {
-                    *known = Failure { states: known.states, ..failure };
-                    ids.rotate_right(1);
-                }
-                known.ids = ids;
-            }
-            None => self.failures.push((signature, failure)),
-        }
+    /// Whether a failure that has lost nothing is of an earlier cut than all that are explained.
+    pub(crate) fn is_earliest(&self, kind: FailureKind, cut: u32) -> bool {
+        self.shrunk.iter().all(|(of, state, _)| *of != kind || !state.lost.is_empty() || cut < state.cut)
+    }
+
+    /// Keeps an explained failure, with others that have the same explanation. `smallest` are its smallest states.
+    pub(crate) fn explained(&mut self, kind: FailureKind, smallest: Vec<State>, signature: String, failure: Failure) {
+        let is_described = self.is_described(&signature, &failure);
+        self.shrunk.extend(smallest.into_iter().map(|state| (kind, state, signature.clone())));
+        let Some((_, known)) = self.failures.iter_mut().find(|(of, _)| *of == signature) else {
+            self.failures.push((signature, failure));
+            return;
+        };
+        let states = known.states + failure.states;
+        let (first, second) = if is_described { (failure, known.clone()) } else { (known.clone(), failure) };
+        let mut ids = first.ids.clone();
+        ids.extend(second.ids.into_iter().filter(|id| !first.ids.contains(id)));
+        *known = Failure { states, ids, ..first };
     }
 }

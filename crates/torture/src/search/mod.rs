@@ -10,4 +10,4 @@ mod workers;
 pub(crate) use explain::count;
 pub use explain::{Failure, LostWrite};
 pub(crate) use names::{Names, Place};
-pub(crate) use workers::{Counts, check_all, check_one};
+pub(crate) use workers::{ALSO_COMPLETE, Counts, check_all, check_one};

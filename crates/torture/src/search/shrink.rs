@@ -10,7 +10,7 @@ const ALONE_MAX: usize = 48;
 const PAIRS_MAX: usize = 10;
 
 /// Asks whether a state fails in the same way; none stops.
-type Fails<'f> = dyn FnMut(&State) -> Outcome<Option<bool>> + 'f;
+pub(super) type Fails<'f> = dyn FnMut(&State) -> Outcome<Option<bool>> + 'f;
 
 /// The smallest state that was found. All kept comes first: then what is missing had not reached the drive.
 pub(crate) fn shrink(run: &Run, state: &State, fails: &mut Fails<'_>) -> Outcome<State> {

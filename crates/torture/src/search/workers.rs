@@ -4,10 +4,10 @@ use super::explain::{self, Failure};
 use super::known::Results;
 use super::names;
 use super::queue::Queue;
-use super::shrink::shrink;
+use super::shrink::{Fails, shrink};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
-use crate::model::{Cursor, Identity, Lost, Run, State};
+use crate::model::{Cursor, Identity, Lost, Run, State, moments};
 use crate::sys::folders::Scratch;
 use crate::view::{FailureKind, Verdict, View};
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ pub(crate) struct Counts {
     pub(crate) seconds: f64,
     /// All planned states were checked.
     pub(crate) is_done: bool,
+    /// No power cut is needed for the failure.
+    pub(crate) fails_complete: bool,
     /// Files that could not be written, and why.
     pub(crate) unwritten: Vec<String>,
 }
@@ -53,6 +55,8 @@ struct Worker<'a, 'r> {
     view: View<'a>,
     cursor: Cursor<'r>,
     stop: &'a AtomicBool,
+    /// Of all moments.
+    cuts: &'a [u32],
     ends: Option<Instant>,
     watch: &'a (dyn Fn(u64, u64) + Sync),
 }
@@ -73,16 +77,25 @@ pub(crate) fn check_all(
         allowed_log10: log10_of_sum(&queue.atoms),
         ..Counts::default()
     };
+    if let Some(mut failure) = complete(config, run, scratch, stop)? {
+        failure.explanation = vec![ALSO_COMPLETE.to_string()];
+        (counts.checked, counts.fails_complete) = (1, true);
+        counts.failed.insert(failure.kind, 1);
+        counts.failures.push(failure);
+        counts.seconds = began.elapsed().as_secs_f64();
+        return Ok(counts);
+    }
     let shared =
         Mutex::new(Shared { queue, results: Results::default(), error: None, is_done: false, unwritten: Vec::new() });
+    let cuts: Vec<u32> = moments(run, config.policy).iter().map(|moment| moment.cut).collect();
     let ends = config.budget.time.map(|time| began + time);
     std::thread::scope(|scope| {
         for number in 0..config.jobs.max(1) {
-            let shared = &shared;
+            let (shared, cuts) = (&shared, cuts.as_slice());
             scope.spawn(move || {
                 let ended = View::new(config, scratch, &format!("worker{number}")).and_then(|view| {
                     let cursor = Cursor::new(run, config.policy);
-                    Worker { config, run, shared, view, cursor, stop, ends, watch }.work()
+                    Worker { config, run, shared, view, cursor, stop, cuts, ends, watch }.work()
                 });
                 if let Err(error) = ended {
                     lock(shared).error.get_or_insert(error);
@@ -106,6 +119,23 @@ pub(crate) fn check_all(
     Ok(counts)
 }
 
+/// Says that a failure is none of a power cut.
+pub(crate) const ALSO_COMPLETE: &str = "the check fails on the complete drive as well: it, or the workload, is wrong";
+
+/// The failure of the drive as it was after the workload and an unmount, if it fails: no power cut has made that one.
+fn complete(config: &Config, run: &Run, scratch: &Scratch, stop: &AtomicBool) -> Outcome<Option<Failure>> {
+    let state = State { cut: run.events.len() as u32, lost: Lost::new() };
+    if stop.load(Ordering::Relaxed) || config.budget.time.is_some_and(|time| time.is_zero()) {
+        return Ok(None);
+    }
+    match check_one(&Config { keep_failing: None, ..config.clone() }, run, scratch, &state, stop) {
+        Ok((kind, failure)) => Ok(kind.map(|_| failure)),
+        // The workers stop too.
+        Err(TortureError::Stopped) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Checks one state, and describes it whatever comes of it. The image stays in `keep`.
 pub(crate) fn check_one(
     config: &Config,
@@ -114,7 +144,7 @@ pub(crate) fn check_one(
     state: &State,
     stop: &AtomicBool,
 ) -> Outcome<(Option<FailureKind>, Failure)> {
-    let view = View::new(config, scratch, "replay")?;
+    let view = View::new(config, scratch, "worker0")?;
     let mut cursor = Cursor::new(run, config.policy);
     let names = names::of_state(&view, run, config.format.filesystem, config.policy, state)?;
     let (mut described, _) = explain::of_state(run, config.policy, state, &names);
@@ -142,6 +172,23 @@ fn log10_of_sum(powers: &[u64]) -> f64 {
 
 fn lock<'m, T>(mutex: &'m Mutex<T>) -> MutexGuard<'m, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Of cuts with everything kept: one that fails, at or before `cut`, and the one before it, which does not; none where
+/// no such one was found. It halves, as there may be thousands.
+fn earlier(cuts: &[u32], cut: u32, fails: &mut Fails<'_>) -> Outcome<(Option<u32>, u32)> {
+    let (mut from, mut until) = (0, cuts.partition_point(|other| *other < cut));
+    let (mut passes, mut earliest) = (None, cut);
+    while from < until {
+        let middle = from + (until - from) / 2;
+        let state = State { cut: cuts.get(middle).copied().unwrap_or(cut), lost: Lost::new() };
+        match fails(&state)? {
+            Some(true) => (until, earliest) = (middle, state.cut),
+            Some(false) => (from, passes) = (middle + 1, Some(state.cut)),
+            None => return Ok((None, earliest)),
+        }
+    }
+    Ok((passes, earliest))
 }
 
 /// An image of the state that a cursor is at.
@@ -178,7 +225,7 @@ impl Worker<'_, '_> {
         loop {
             let state = {
                 let mut shared = lock(self.shared);
-                let is_enough = self.config.budget.states.is_some_and(|states| shared.results.checked >= states);
+                let is_enough = self.config.budget.states.is_some_and(|states| shared.results.begun >= states);
                 if shared.error.is_some() || is_enough || self.is_over() {
                     return None;
                 }
@@ -191,7 +238,12 @@ impl Worker<'_, '_> {
                 }
             };
             let identity = self.cursor.set(&state);
-            if lock(self.shared).results.is_new(identity) {
+            let mut shared = lock(self.shared);
+            // Another worker may have begun the last one meanwhile.
+            if self.config.budget.states.is_some_and(|states| shared.results.begun >= states) {
+                return None;
+            }
+            if shared.results.is_new(identity) {
                 return Some((state, identity));
             }
         }
@@ -232,10 +284,11 @@ impl Worker<'_, '_> {
                 return Ok(true);
             }
         }
-        let mut said = output;
+        let (shared, cuts) = (self.shared, self.cuts);
+        let (mut said, mut states) = (output, 1);
         // What takes long to fail is not made to fail often.
         let ends = Instant::now() + (self.config.timeout * 2).max(Duration::from_secs(30));
-        let smallest = shrink(run, state, &mut |smaller| {
+        let mut fails = |smaller: &State| {
             let identity = self.cursor.set(smaller);
             if let Some(known) = lock(self.shared).results.of(identity) {
                 return Ok(Some(known == Some(kind)));
@@ -243,27 +296,44 @@ impl Worker<'_, '_> {
             if Instant::now() >= ends {
                 return Ok(None);
             }
+            lock(self.shared).results.begun += 1;
             Ok(self.judge(smaller, identity)?.map(|(found, output)| {
-                if found == Some(kind) {
-                    said = output;
+                match found {
+                    Some(found) if found == kind => (said, states) = (output, states + 1),
+                    // It fails in another way, on the way to this one.
+                    Some(_) => lock(self.shared).results.unexplained += 1,
+                    None => {}
                 }
                 found == Some(kind)
             }))
-        })?;
-        let names = names::of_state(&self.view, run, config.format.filesystem, config.policy, &smallest)?;
-        let (mut failure, signature) = explain::of_state(run, config.policy, &smallest, &names);
-        (failure.kind, failure.output) = (kind, said);
+        };
+        let shrunk = shrink(run, state, &mut fails)?;
+        let mut smallest = vec![shrunk.clone()];
+        let mut before = None;
+        if shrunk.lost.is_empty() && lock(shared).results.is_earliest(kind, shrunk.cut) {
+            let (passes, earliest) = earlier(cuts, shrunk.cut, &mut fails)?;
+            before = passes;
+            smallest.insert(0, State { cut: earliest, lost: Lost::new() });
+            smallest.dedup();
+        }
+        let described = smallest[0].clone();
+        let names = names::of_state(&self.view, run, config.format.filesystem, config.policy, &described)?;
+        let (mut failure, signature) = explain::of_state(run, config.policy, &described, &names);
+        if let Some(before) = before {
+            failure.explanation.insert(1, format!("the cut before it, --replay {before}, does not fail so"));
+        }
+        (failure.kind, failure.output, failure.states) = (kind, said, states);
         let signature = format!("{kind:?}/{signature}");
         if let Some(folder) = &config.keep_failing
-            && lock(self.shared).results.is_new_kind(&signature)
+            && lock(shared).results.is_described(&signature, &failure)
         {
-            self.cursor.set(&smallest);
+            self.cursor.set(&described);
             match keep(&self.cursor, run.shape.size, folder, &failure) {
                 Ok(path) => failure.image = Some(path),
-                Err(error) => lock(self.shared).unwritten.push(error.to_string()),
+                Err(error) => lock(shared).unwritten.push(error.to_string()),
             }
         }
-        lock(self.shared).results.explained(kind, smallest, signature, failure);
+        lock(shared).results.explained(kind, smallest, signature, failure);
         Ok(!self.is_over())
     }
 }

@@ -73,3 +73,41 @@ fn destinations_are_looked_at_before_the_run_and_a_full_one_takes_no_result_away
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn a_check_that_fails_on_the_complete_drive_is_told_from_a_power_cut() {
+    if !has_fuse() {
+        return;
+    }
+    let report = tried(&raw(&records(""), "echo never; exit 1")).unwrap();
+    assert!(report.fails_complete && report.has_failed() && report.states == 1, "{}", report.text());
+    let said = "the check fails on the complete drive as well: it, or the workload, is wrong";
+    assert!(report.text().contains(&format!("\n{said}\n")), "{}", report.text());
+    assert_eq!(report.failures[0].explanation, [said]);
+}
+
+#[test]
+fn failing_states_are_counted_once_and_the_earliest_is_described() {
+    if !has_fuse() {
+        return;
+    }
+    for jobs in [1, 2] {
+        let config = Config { jobs, ..raw(&records(""), RECORDS) };
+        let report = tried(&config).unwrap();
+        let explained: u64 = report.failures.iter().map(|failure| failure.states).sum();
+        assert_eq!(explained + report.unexplained, report.failed.values().sum::<u64>(), "{}", report.text());
+        for failure in &report.failures {
+            let mut ids = failure.ids.clone();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), failure.ids.len(), "{ids:?}");
+        }
+    }
+    // From mark 6 on nothing is written, so what is promised is nowhere.
+    let workload = format!("{}; for n in 6 7 8 9; do echo $n >&$PHELSUMA_MARK_FD; done", records(",fsync"));
+    let check = r#"[ $(wc -l <"$PHELSUMA_MARKS") -lt 7 ] || [ $(wc -l <"$PHELSUMA_MARKS") -ge 9 ]"#;
+    let report = tried(&raw(&workload, check)).unwrap();
+    let failure = &report.failures[0];
+    assert_eq!((failure.mark.as_deref(), failure.lost.len()), (Some("7"), 0), "{}", report.text());
+    assert!(failure.explanation[1].starts_with("the cut before it, --replay "), "{}", report.text());
+}
