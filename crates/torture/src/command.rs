@@ -109,6 +109,11 @@ fn wait(pid: Pid, timeout: Option<Duration>, stop: &AtomicBool) -> Ended {
     }
 }
 
+/// An error, and what the command said, in one line.
+pub(crate) fn with_output(text: String, output: &str) -> String {
+    if output.is_empty() { text } else { format!("{text}: {}", output.replace('\n', "; ")) }
+}
+
 fn tail(output: &mut File) -> String {
     let length = output.metadata().map_or(0, |data| data.len());
     let mut bytes = Vec::new();

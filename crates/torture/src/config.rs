@@ -3,6 +3,7 @@
 use crate::error::{Outcome, TortureError};
 use crate::filesystem::Format;
 use crate::model::{Depth, Policy, Shape};
+use crate::size;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -61,15 +62,16 @@ impl Config {
         let step = unit.max(4096);
         if size == 0 || !size.is_multiple_of(step.into()) || size / u64::from(unit) > 1 << 31 {
             return Err(TortureError::Input(format!(
-                "--size {size}: a multiple of {step}, and of at most 2^31 units, would be right"
+                "--size {size}: a multiple of {step}, and at most {}, would be right",
+                size::text(u64::from(unit) << 31)
             )));
         }
         let least = self.format.filesystem.size_min();
         if size < least {
             let name = self.format.filesystem.name();
             return Err(TortureError::Input(format!(
-                "--size {size}: at least {} MiB are right for {name}",
-                least >> 20
+                "--size {size}: at least {} are right for {name}",
+                size::text(least)
             )));
         }
         for (option, command) in [

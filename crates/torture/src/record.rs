@@ -1,10 +1,11 @@
 //! Runs the workload once, on a drive that keeps a log.
 
-use crate::command::{Ended, INHERITED, Job};
+use crate::command::{Ended, INHERITED, Job, with_output};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
 use crate::model::{Policy, Run};
 use crate::recorder::{Drive, Limits, Marks, Pipe, Served};
+use crate::size;
 use crate::sys::folders::Scratch;
 use crate::view::writable;
 use std::ffi::OsString;
@@ -26,14 +27,17 @@ pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &
         std::io::ErrorKind::NotFound => TortureError::Input(
             "there is no fusermount3 here; the package fuse3 has it, and root does without".to_string(),
         ),
+        std::io::ErrorKind::PermissionDenied => {
+            TortureError::Input("/dev/fuse cannot be opened here: permission denied".to_string())
+        }
         _ => TortureError::about("the drive cannot be served by FUSE", error),
     })?;
     on_device(config, workload, scratch, &drive, &marks, served.file(), stop)?;
     served.end().map_err(|error| TortureError::about("the drive is still in use", error))?;
     if drive.is_over() {
-        let limit = config.log_limit >> 20;
+        let limit = size::text(config.log_limit);
         return Err(TortureError::Input(format!(
-            "the workload wrote more than {limit} MiB; a shorter one, or a larger --log-limit, would do"
+            "the workload wrote more than {limit}; a shorter one, or a larger --log-limit, would do"
         )));
     }
     Ok(drive.run())
@@ -55,7 +59,12 @@ fn on_device(
     if config.format.is_some() {
         // On the file, as no file of this process may be a block device over it.
         config.format.make(file, scratch.path(), config.shape.unit, stop)?;
-        let about = |error| TortureError::about("the file system cannot be mounted on a loop device", error);
+        let options = match config.format.mount_options.as_str() {
+            "" => String::new(),
+            options => format!(", with --mount-options {options}"),
+        };
+        let about =
+            |error| TortureError::about(&format!("the file system cannot be mounted on a loop device{options}"), error);
         let mount = config.format.mount_recorded(file, config.shape.unit, &scratch.folder("mount")?).map_err(about)?;
         environment.push(("PHELSUMA_DEVICE", mount.device().map_err(about)?.into()));
         environment.push(("PHELSUMA_MOUNT", mount.at().into()));
@@ -107,6 +116,6 @@ fn done(what: &str, (ended, output): (Ended, String)) -> Outcome {
     match ended {
         Ended::Code(0) => Ok(()),
         Ended::Stopped => Err(TortureError::Stopped),
-        ended => Err(TortureError::Input(format!("the {what} {}: {}", ended.text(), output.replace('\n', "; ")))),
+        ended => Err(TortureError::Input(with_output(format!("the {what} {}", ended.text()), &output))),
     }
 }

@@ -1,4 +1,4 @@
-//! Sizes in bytes as people write them.
+//! Sizes in bytes as people write and read them.
 
 /// Reads a size: digits, and perhaps KiB, MiB, GiB, TiB, KB, MB, GB or TB.
 ///
@@ -23,7 +23,18 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).ok_or_else(wrong)
 }
 
-/// The same, of what has 32 bits.
+/// A size as people read it: `64 KiB`, `1.5 MiB`.
+pub(crate) fn text(bytes: u64) -> String {
+    let units = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match units.into_iter().find(|(_, unit)| bytes >= *unit) {
+        Some((name, unit)) if bytes.is_multiple_of(unit) => format!("{} {name}", bytes / unit),
+        Some((name, unit)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
+        None if bytes == 1 => "1 byte".to_string(),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+/// As `parse`, of what has 32 bits.
 ///
 /// # Errors
 /// It is no size, or too large.
@@ -34,6 +45,12 @@ pub(crate) fn parse_small(text: &str) -> Result<u32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_told() {
+        let told: Vec<String> = [0, 1, 512, 64 << 10, 3 << 19, 1 << 40].into_iter().map(text).collect();
+        assert_eq!(told, ["0 bytes", "1 byte", "512 bytes", "64 KiB", "1.5 MiB", "1 TiB"]);
+    }
 
     #[test]
     fn sizes_are_read() {

@@ -4,7 +4,7 @@ use crate::config::{Budget, Config};
 use crate::error::Outcome;
 use crate::filesystem::Format;
 use crate::model::{Cursor, Depth, Event, Policy, Run};
-use crate::search::{Names, count};
+use crate::search::{Names, count, many};
 use crate::sys::folders::Scratch;
 use crate::sys::mounts::separate;
 use crate::view::View;
@@ -137,10 +137,11 @@ impl Unsynced {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!(
-            "{} marks, {} flushes; {} writes were pending when a mark followed\n",
-            count(self.marks),
+            "{}, {} flush{}; {} pending when a mark followed\n",
+            many(self.marks, "mark"),
             count(self.flushes),
-            count(self.writes.len() as u64)
+            if self.flushes == 1 { "" } else { "es" },
+            many(self.writes.len() as u64, "write")
         );
         for write in self.writes.iter().take(SHOWN_MAX) {
             let place = match (&write.place, write.file_offset) {
@@ -153,7 +154,11 @@ impl Unsynced {
             let flush = write
                 .flush
                 .map_or("no flush came later".to_string(), |flush| format!("the next flush is event {flush}"));
-            let more = if write.marks > 1 { format!(" and {} more marks", write.marks - 1) } else { String::new() };
+            let more = if write.marks > 1 {
+                format!(" and {} after it", many(write.marks - 1, "mark"))
+            } else {
+                String::new()
+            };
             text += &format!("  event {}: {place}: mark `{}`{more} followed; {flush}\n", write.event, write.mark);
         }
         if self.writes.len() > SHOWN_MAX {
@@ -161,8 +166,8 @@ impl Unsynced {
         }
         if !self.empty_marks.is_empty() {
             text += &format!(
-                "{} marks had no request and no flush since the mark before, the first of them `{}`\n",
-                count(self.empty_marks.len() as u64),
+                "{} with no request and no flush since the mark before, the first of them `{}`\n",
+                many(self.empty_marks.len() as u64, "mark"),
                 self.empty_marks[0]
             );
         }

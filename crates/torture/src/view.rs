@@ -1,6 +1,6 @@
 //! A drive as a power cut left it: an image, and what is mounted of it, for one worker.
 
-use crate::command::{Ended, Job};
+use crate::command::{Ended, Job, with_output};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
 use crate::filesystem::device;
@@ -169,9 +169,8 @@ impl<'c> View<'c> {
                 _ if self.scratch.is_full() => return Err(self.scratch.full()),
                 Ended::TimedOut => return Ok(Verdict::Wrong(too_long, output)),
                 Ended::Code(code @ 125..=127) => {
-                    let said = output.replace('\n', "; ");
-                    let text = format!("the {what} could not decide, with exit code {code}: {said}");
-                    return Err(TortureError::Input(text));
+                    let text = format!("the {what} could not decide, with exit code {code}");
+                    return Err(TortureError::Input(with_output(text, &output)));
                 }
                 ended => {
                     return Ok(Verdict::Wrong(failed, format!("{}\n{output}", ended.text()).trim_end().to_string()));

@@ -1,6 +1,7 @@
 //! JUnit XML: a test case for the whole, and one for each kind of failure.
 
 use super::outcome::Report;
+use crate::search::many;
 use crate::view::FailureKind;
 use std::fmt::Write as _;
 
@@ -19,17 +20,21 @@ fn of(report: &Report, name: &str) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let name = escaped(name);
     let seconds = report.seconds;
-    let _ = writeln!(xml, "<testsuites tests=\"{cases}\" failures=\"{failed}\" time=\"{seconds:.3}\">");
-    let _ =
-        writeln!(xml, "  <testsuite name=\"{name}\" tests=\"{cases}\" failures=\"{failed}\" time=\"{seconds:.3}\">");
+    let errors = u8::from(report.error().is_some());
+    let counts = format!("tests=\"{cases}\" failures=\"{failed}\" errors=\"{errors}\" time=\"{seconds:.3}\"");
+    let _ = writeln!(xml, "<testsuites {counts}>");
+    let _ = writeln!(xml, "  <testsuite name=\"{name}\" {counts}>");
     let _ = writeln!(
         xml,
         "    <testcase classname=\"phelsuma.torture\" name=\"{name}: every state\" time=\"{seconds:.3}\">"
     );
     if report.has_failed() {
         let states: u64 = report.failed.values().sum();
-        let message = format!("{states} of {} states failed", report.states);
+        let message = format!("{states} of {} failed", many(report.states, "state"));
         let _ = writeln!(xml, "      <failure message=\"{message}\">{}</failure>", escaped(&report.text()));
+    }
+    if let Some(error) = report.error() {
+        let _ = writeln!(xml, "      <error message=\"{}\"/>", escaped(&error));
     }
     xml += "    </testcase>\n";
     for kind in FailureKind::ALL {
@@ -41,8 +46,8 @@ fn of(report: &Report, name: &str) -> String {
                 .filter(|failure| failure.kind == kind)
                 .map(|f| format!("{}\n{}", f.ids.first().map_or("", String::as_str), f.explanation.join("\n")))
                 .collect();
-            let _ =
-                writeln!(xml, "      <failure message=\"{states} states\">{}</failure>", escaped(&found.join("\n\n")));
+            let (message, found) = (many(*states, "state"), escaped(&found.join("\n\n")));
+            let _ = writeln!(xml, "      <failure message=\"{message}\">{found}</failure>");
         }
         xml += "    </testcase>\n";
     }

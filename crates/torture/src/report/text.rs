@@ -2,18 +2,28 @@
 
 use super::outcome::Report;
 use crate::model::Policy;
-use crate::search::{ALSO_COMPLETE, Failure, count};
+use crate::search::{ALSO_COMPLETE, Failure, LostWrite, count, many};
+use crate::size;
 use std::fmt::Write as _;
 
 /// Of a lost set, so many writes are shown.
 const SHOWN_MAX: usize = 8;
+/// Characters of a line of the check.
+const LINE_MAX: usize = 200;
 
 impl Report {
     /// As text.
     #[must_use]
     pub fn text(&self) -> String {
-        of(self)
+        // What programs and marks say is not for the terminal to obey.
+        of(self).chars().flat_map(shown).collect()
     }
+}
+
+/// Control characters are escaped.
+fn shown(character: char) -> impl Iterator<Item = char> {
+    let is_plain = !character.is_control() || character == '\n';
+    is_plain.then_some(character).into_iter().chain(character.escape_default().filter(move |_| !is_plain))
 }
 
 /// All of it.
@@ -30,33 +40,38 @@ fn of(report: &Report) -> String {
     };
     let _ = writeln!(
         text,
-        "{} of {} MiB; a cut keeps {policy} {} bytes; seed {}",
+        "{} of {}; a cut keeps {policy} {} bytes; seed {}",
         on,
-        report.size_bytes >> 20,
+        size::text(report.size_bytes),
         count(report.unit_bytes.into()),
         report.seed
     );
     let _ = writeln!(
         text,
-        "recorded: {} writes of {} KiB, {} trims, {} flushes, {} marks",
-        count(recorded.writes),
-        count(recorded.bytes >> 10),
-        count(recorded.trims),
+        "recorded: {} of {}, {}, {} flush{}, {}",
+        many(recorded.writes, "write"),
+        size::text(recorded.bytes),
+        many(recorded.trims, "trim"),
         count(recorded.flushes),
-        count(recorded.marks)
+        if recorded.flushes == 1 { "" } else { "es" },
+        many(recorded.marks, "mark")
     );
+    if report.policy == Policy::All && report.filesystem != "none" {
+        text +=
+            "the page cache is in the state of a mark by `phelsuma mark` or the socket, not of one by the descriptor\n";
+    }
     for warning in &report.warnings {
         let _ = writeln!(text, "WARNING: {warning}");
     }
     if let Some(replayed) = &report.replayed {
         let id = replayed.ids.first().map_or("", String::as_str);
-        let _ = writeln!(text, "state {id}: nothing is wrong; {} writes lost", replayed.lost.len());
+        let (lost, kept) = (many(replayed.lost.len() as u64, "write"), replayed.kept.len());
+        let _ =
+            writeln!(text, "state {id}: nothing is wrong; {lost} lost, {} kept that were pending", count(kept as u64));
         for write in replayed.lost.iter().take(SHOWN_MAX) {
-            let place = write.place.as_ref().map_or(String::new(), |place| format!(", {place}"));
-            let (event, offset) = (write.event, count(write.offset));
-            let lost = format!("{} of {} bytes at {offset}{place}", count(write.lost), count(write.length));
-            let _ = writeln!(text, "  - {} {event}: {lost}", write.what);
+            let _ = writeln!(text, "  - {} was lost", write.text());
         }
+        text += &kept_of(&replayed.kept);
         if let Some(image) = &replayed.image {
             let _ = writeln!(text, "  image: {image}");
         }
@@ -81,13 +96,13 @@ fn of(report: &Report) -> String {
     for (number, failure) in report.failures.iter().enumerate() {
         let states = match failure.states {
             1 => String::new(),
-            states => format!(", {} states", count(states)),
+            states => format!(", {}", many(states, "state")),
         };
         let _ = writeln!(text, "\nfailure {}: {}{states}", number + 1, failure.kind.text());
         text += &indented(failure);
     }
     if report.unexplained > 0 {
-        let _ = writeln!(text, "\n{} more failing states were counted, not explained", count(report.unexplained));
+        let _ = writeln!(text, "\n{} more failed and were counted, not explained", many(report.unexplained, "state"));
     }
     text
 }
@@ -96,40 +111,69 @@ fn of(report: &Report) -> String {
 fn counted(report: &Report) -> String {
     let mut text = String::new();
     let allowed = match (report.is_complete && report.is_done, report.allowed_log10) {
-        (true, _) => format!("{} states allowed", count(report.states)),
+        (true, _) => format!("{} allowed", many(report.states, "state")),
         (false, log) if log < 15.0 => format!("up to {} subsets allowed", count(10f64.powf(log).round() as u64)),
         (false, log) => format!("up to 10^{log:.0} subsets allowed"),
     };
     let _ = writeln!(
         text,
-        "{} cut points, {allowed}; checked {} states, met {} equal ones, {} a minute",
-        count(report.cut_points),
-        count(report.states),
+        "{}, {allowed}; checked {}, met {} equal ones, {} a minute",
+        many(report.cut_points, "cut point"),
+        many(report.states, "state"),
         count(report.equal_states),
         count((report.states as f64 * 60.0 / report.seconds.max(0.001)) as u64)
     );
     if report.is_stopped {
         text += "stopped by a signal: this is what was checked until then\n";
-    } else if !report.is_done {
+    } else if report.is_done {
+        text += match report.is_complete {
+            true => "all of them were checked\n",
+            false => "all planned states were checked: more --subsets or --samples would plan more\n",
+        };
+    } else {
         text += "the budget is used up: more --states or --minutes would check more\n";
     }
     text
 }
 
+/// What was pending and kept.
+fn kept_of(kept: &[LostWrite]) -> String {
+    let mut text: String =
+        kept.iter().take(SHOWN_MAX).map(|write| format!("  - {} was pending, and kept\n", write.text())).collect();
+    if kept.len() > SHOWN_MAX {
+        let _ = writeln!(text, "  - and {} more; --json has all", kept.len() - SHOWN_MAX);
+    }
+    text
+}
+
+/// The beginning of a long line.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(LINE_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_string(),
+    }
+}
+
 fn indented(failure: &Failure) -> String {
     let mut text = String::new();
     let mark = failure.mark.as_ref().map_or("before any mark".to_string(), |mark| format!("after mark `{mark}`"));
-    let _ = writeln!(text, "  power cut after event {}, {mark}; {} writes lost", failure.cut, failure.lost.len());
+    let _ = writeln!(
+        text,
+        "  power cut after event {}, {mark}; {} lost",
+        failure.cut,
+        many(failure.lost.len() as u64, "write")
+    );
     for line in failure.explanation.iter().take(SHOWN_MAX) {
         let _ = writeln!(text, "  - {line}");
     }
     if failure.explanation.len() > SHOWN_MAX {
         let _ = writeln!(text, "  - and {} more", failure.explanation.len() - SHOWN_MAX);
     }
+    text += &kept_of(&failure.kept);
     if !failure.output.is_empty() {
         let lines: Vec<&str> = failure.output.lines().collect();
         for line in &lines[lines.len().saturating_sub(4)..] {
-            let _ = writeln!(text, "  | {line}");
+            let _ = writeln!(text, "  | {}", cut(line));
         }
     }
     if let Some(id) = failure.ids.first() {

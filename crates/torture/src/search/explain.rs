@@ -1,7 +1,8 @@
 //! What a failing state has lost, whose it was, and which flush did not come.
 
 use super::names::{Names, Place};
-use crate::model::{Event, Policy, Run, State};
+use crate::config::Config;
+use crate::model::{Atoms, Event, Policy, Run, State};
 use crate::view::FailureKind;
 use serde::Serialize;
 
@@ -20,6 +21,8 @@ pub struct Failure {
     pub mark: Option<String>,
     /// What was lost. Nothing: what is missing had not reached the drive.
     pub lost: Vec<LostWrite>,
+    /// What was pending and kept whole; only for a state that is replayed.
+    pub kept: Vec<LostWrite>,
     /// Why, a sentence a line.
     pub explanation: Vec<String>,
     /// The last lines of what the check said.
@@ -28,7 +31,7 @@ pub struct Failure {
     pub image: Option<String>,
 }
 
-/// A request that was lost, or in part.
+/// A request that was pending: what was lost of it, if anything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LostWrite {
     /// Its event.
@@ -41,6 +44,8 @@ pub struct LostWrite {
     pub length: u64,
     /// Of these, how many were lost.
     pub lost: u64,
+    /// The lost bytes: where in the request they begin and end.
+    pub ranges: Vec<(u64, u64)>,
     /// The file that it belongs to, or what else is there.
     pub place: Option<String>,
     /// Where in that file, in bytes.
@@ -48,26 +53,13 @@ pub struct LostWrite {
 }
 
 /// Describes a state, and gives what makes two failures the same.
-pub(crate) fn of_state(run: &Run, policy: Policy, state: &State, names: &Names) -> (Failure, String) {
-    let mut lost = Vec::new();
-    for (number, atoms) in &state.lost {
-        let Some((event, (offset, length))) = run.event(*number).and_then(|e| Some((e, e.range()?))) else { continue };
-        let share = u64::from(atoms.count()) * length / u64::from(run.atoms(*number).max(1));
-        let named = names.of(*number);
-        lost.push(LostWrite {
-            event: *number,
-            what: event.what(),
-            offset,
-            length,
-            lost: share,
-            place: named.map(Place::text),
-            file_offset: named.and_then(|place| place.file_offset),
-        });
-    }
+pub(crate) fn of_state(run: &Run, config: &Config, state: &State, names: &Names) -> (Failure, String) {
+    let lost: Vec<LostWrite> =
+        state.lost.iter().filter_map(|(number, atoms)| request(run, *number, atoms, names)).collect();
     let mark = run.marks(state.cut).last().map(str::to_string);
     let explanation = match lost.is_empty() {
-        true => nothing_lost(run, policy, state, names),
-        false => lost.iter().map(|write| of_write(run, policy, write)).chain(came_later(run, state)).collect(),
+        true => nothing_lost(run, config, state, names),
+        false => lost.iter().map(|write| of_write(run, config.policy, state.cut, write)).collect(),
     };
     let mut places: Vec<&str> = lost.iter().map(|write| write.place.as_deref().unwrap_or("")).collect();
     places.sort_unstable();
@@ -75,16 +67,46 @@ pub(crate) fn of_state(run: &Run, policy: Policy, state: &State, names: &Names) 
     let signature = format!("{}/{}", lost.is_empty(), places.join("/"));
     let failure = Failure {
         kind: FailureKind::Check,
-        ids: vec![state.id(run, policy)],
+        ids: vec![state.id(run, config.policy)],
         states: 1,
         cut: state.cut,
         mark,
         lost,
+        kept: Vec::new(),
         explanation,
         output: String::new(),
         image: None,
     };
     (failure, signature)
+}
+
+/// Requests that were pending at a state and kept whole.
+pub(crate) fn kept(run: &Run, policy: Policy, state: &State, names: &Names) -> Vec<LostWrite> {
+    let pending = run.requests(policy.durable(run, state.cut), state.cut);
+    let kept = pending.filter(|number| !state.lost.contains_key(number));
+    kept.filter_map(|number| request(run, number, &Atoms::default(), names)).collect()
+}
+
+fn request(run: &Run, number: u32, lost: &Atoms, names: &Names) -> Option<LostWrite> {
+    let event = run.event(number)?;
+    let (offset, length) = event.range()?;
+    let atom_bytes = length / u64::from(run.atoms(number).max(1));
+    let named = names.of(number);
+    Some(LostWrite {
+        event: number,
+        what: event.what(),
+        offset,
+        length,
+        lost: u64::from(lost.count()) * atom_bytes,
+        ranges: lost.ranges().map(|a| (u64::from(a.start) * atom_bytes, u64::from(a.end) * atom_bytes)).collect(),
+        place: named.map(Place::text),
+        file_offset: named.and_then(|place| place.file_offset),
+    })
+}
+
+/// A number of things: `1 write`, `2 writes`.
+pub(crate) fn many(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// Groups of three digits.
@@ -100,71 +122,65 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
+/// So many ranges of a torn request are named.
+const RANGES_MAX: usize = 3;
+
 fn is_mark(event: &Event) -> bool {
     matches!(event, Event::Mark(_))
 }
 
-fn named_mark(run: &Run, number: Option<u32>) -> String {
-    match number.and_then(|number| run.event(number)) {
+fn named_mark(run: &Run, number: u32) -> String {
+    match run.event(number) {
         Some(Event::Mark(text)) => format!("mark `{text}`"),
         _ => "the end".to_string(),
     }
 }
 
-fn of_write(run: &Run, policy: Policy, write: &LostWrite) -> String {
-    let (from, to) = match (&write.place, write.file_offset) {
-        (Some(_), Some(at)) => (at, at + write.length),
-        _ => (write.offset, write.offset + write.length),
-    };
-    let place = match (&write.place, write.file_offset) {
-        (Some(place), Some(_)) => format!("{place}, bytes"),
-        (Some(place), None) => format!("{place}, at bytes"),
-        (None, _) => "bytes".to_string(),
-    };
-    let part = match write.lost == write.length {
-        true => String::new(),
-        false => format!(", of which {} bytes were lost", count(write.lost)),
-    };
-    let what =
-        format!("{} {} ({place} {} to {}{part})", write.what, write.event, count(from), count(to.saturating_sub(1)));
-    let mark = run.next(write.event, is_mark);
-    let flush = run.next(write.event, |event| *event == Event::Flush);
-    let until = named_mark(run, mark);
+impl LostWrite {
+    /// What it is, where, and what of it was lost.
+    pub(crate) fn text(&self) -> String {
+        let (from, place) = match (&self.place, self.file_offset) {
+            (Some(place), Some(at)) => (at, format!("{place}, bytes")),
+            (Some(place), None) => (self.offset, format!("{place}, at bytes")),
+            (None, _) => (self.offset, "bytes".to_string()),
+        };
+        let range = |from: u64, to: u64| format!("{} to {}", count(from), count(to.saturating_sub(1)));
+        let ranges: Vec<String> =
+            self.ranges.iter().take(RANGES_MAX).map(|(begin, end)| range(from + begin, from + end)).collect();
+        let part = match self.lost {
+            lost if lost == self.length || lost == 0 => String::new(),
+            lost if self.ranges.len() > RANGES_MAX => format!(", of which {} bytes were lost", count(lost)),
+            _ => format!(", of which {} were lost", ranges.join(" and ")),
+        };
+        format!("{} {} ({place} {}{part})", self.what, self.event, range(from, from + self.length))
+    }
+}
+
+fn of_write(run: &Run, policy: Policy, cut: u32, write: &LostWrite) -> String {
+    let what = write.text();
     if policy == Policy::Lies {
         return format!("{what} was lost: this drive ignores flushes");
     }
+    let flush = run.next(write.event, |event| *event == Event::Flush);
+    // A mark after the cut was not passed, and promises nothing here.
+    let mark = run.next(write.event, is_mark).filter(|mark| *mark <= cut);
     match (mark, flush) {
-        (Some(mark), Some(flush)) if flush < mark => {
-            format!(
-                "{what} was pending until flush {flush}, which comes before {until}: its order is not guarded by a \
-                 flush"
-            )
-        }
         (Some(mark), Some(flush)) => {
-            let last = (mark..flush).rfind(|number| run.event(*number).is_some_and(is_mark));
-            let after = named_mark(run, last);
+            let last = (mark..flush).rfind(|number| run.event(*number).is_some_and(is_mark)).unwrap_or(mark);
+            let (until, after) = (named_mark(run, mark), named_mark(run, last));
             format!("no flush came between {what} and {until}; the next flush is event {flush}, after {after}")
         }
-        (Some(_), None) => format!("no flush came between {what} and {until}, nor later"),
+        (Some(mark), None) => format!("no flush came between {what} and {}, nor later", named_mark(run, mark)),
+        (None, Some(flush)) if policy == Policy::Prefix => format!("{what} was pending until flush {flush}"),
         (None, Some(flush)) => format!("{what} was pending until flush {flush}: its order is not guarded by a flush"),
         (None, None) => format!("no flush came after {what}"),
     }
 }
 
-/// Where all that was lost came after the last mark: the mark acknowledged what was not on the drive, or it was
-/// overwritten.
-fn came_later(run: &Run, state: &State) -> Option<String> {
-    let last = (1..=state.cut).rfind(|number| run.event(*number).is_some_and(is_mark))?;
-    let is_later = state.lost.keys().all(|number| *number > last);
-    let mark = named_mark(run, Some(last));
-    is_later.then(|| {
-        format!(
-            "all of it came after {mark}: what that acknowledges was on the drive too late, or did not survive this"
-        )
-    })
-}
-
-fn nothing_lost(run: &Run, policy: Policy, state: &State, names: &Names) -> Vec<String> {
+fn nothing_lost(run: &Run, config: &Config, state: &State, names: &Names) -> Vec<String> {
+    if run.requests(0, state.cut).next().is_none() && run.marks(state.cut).next().is_none() {
+        return vec!["nothing had reached the drive: the check fails on it as it was before the workload".to_string()];
+    }
     let mut said = vec!["all that reached the drive was kept".to_string()];
     let marks: Vec<u32> = (1..=state.cut).filter(|number| run.event(*number).is_some_and(is_mark)).collect();
     let Some(last) = marks.last().copied() else {
@@ -174,30 +190,31 @@ fn nothing_lost(run: &Run, policy: Policy, state: &State, names: &Names) -> Vec<
     let before = marks.len().checked_sub(2).and_then(|at| marks.get(at)).copied();
     let between = before.unwrap_or(0) + 1..last;
     let has = |is_it: &dyn Fn(&Event) -> bool| between.clone().any(|number| run.event(number).is_some_and(is_it));
-    let from = match before {
-        Some(number) => named_mark(run, Some(number)),
-        None => "the beginning".to_string(),
+    let from = before.map_or("the beginning".to_string(), |number| named_mark(run, number));
+    let until = named_mark(run, last);
+    let was = match config.format.is_some() {
+        true => "what the mark acknowledges was in the page cache, or nowhere",
+        false => "what the mark acknowledges had not reached the drive",
     };
-    let until = named_mark(run, Some(last));
     if !has(&Event::is_request) {
-        said.push(format!(
-            "no request reached the drive between {from} and {until}: what the mark acknowledges was in the page \
-             cache, or nowhere"
-        ));
-    } else if !has(&|event| *event == Event::Flush) {
-        said.push(format!(
-            "no flush came between {from} and {until}: what the mark acknowledges was in the page cache, or nowhere"
-        ));
-    } else if policy == Policy::Lies {
-        said.push("flushes came, and this drive ignores them".to_string());
-    } else {
-        said.push(format!("a flush came between {from} and {until}: it was not of all that the mark acknowledges"));
+        said.push(format!("no request reached the drive between {from} and {until}: {was}"));
+    } else if config.policy == Policy::Lies {
+        said.push("this drive ignores flushes".to_string());
+    } else if has(&|event| *event == Event::Flush) {
+        said.push(format!("a flush came between {from} and {until}: it may not have been of all it acknowledges"));
+    } else if config.format.is_some() {
+        said.push(format!("no flush came between {from} and {until}: {was}"));
     }
-    if let Some(next) = run.requests(state.cut, run.end as u32).next() {
-        let place = names.of(next).map_or(String::new(), |place| format!(" ({})", place.text()));
-        said.push(format!("the next request that reached the drive is event {next}{place}"));
-    } else {
-        said.push("no request reached the drive after it".to_string());
+    match run.requests(state.cut, run.end as u32).next() {
+        None => said.push("no request reached the drive after it".to_string()),
+        Some(next) => {
+            let place = match names.of(next) {
+                Some(place) if place.file_offset.is_some() => format!(" ({})", place.text()),
+                Some(place) => format!(", of the file system itself ({})", place.text()),
+                None => String::new(),
+            };
+            said.push(format!("the next request that reached the drive is event {next}{place}"));
+        }
     }
     said
 }

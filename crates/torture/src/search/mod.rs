@@ -7,7 +7,7 @@ mod queue;
 mod shrink;
 mod workers;
 
-pub(crate) use explain::count;
 pub use explain::{Failure, LostWrite};
+pub(crate) use explain::{count, many};
 pub(crate) use names::{Names, Place};
 pub(crate) use workers::{ALSO_COMPLETE, Counts, check_all, check_one};

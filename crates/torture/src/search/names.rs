@@ -2,9 +2,10 @@
 //!
 //! It looks at the drive as it was at the cut, with its journal repeated, and at the drive after the unmounting.
 
+use crate::config::Config;
 use crate::error::Outcome;
 use crate::filesystem::Filesystem;
-use crate::model::{Cursor, Event, Lost, Policy, Run, State};
+use crate::model::{Cursor, Event, Lost, Run, State};
 use crate::view::View;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -84,16 +85,11 @@ impl Names {
 }
 
 /// A cursor of its own: that of a worker stays where it is.
-pub(crate) fn of_state(
-    view: &View<'_>,
-    run: &Run,
-    filesystem: Filesystem,
-    policy: Policy,
-    state: &State,
-) -> Outcome<Names> {
-    let mut cursor = Cursor::new(run, policy);
+pub(crate) fn of_state(view: &View<'_>, run: &Run, config: &Config, state: &State) -> Outcome<Names> {
+    let mut cursor = Cursor::new(run, config.policy);
     let next = run.requests(state.cut, run.end as u32).next();
-    Names::new(view, &mut cursor, run, filesystem, state.cut, state.lost.keys().copied().chain(next))
+    let pending = run.requests(config.policy.durable(run, state.cut), state.cut).chain(next);
+    Names::new(view, &mut cursor, run, config.format.filesystem, state.cut, pending)
 }
 
 /// First block in the file, first block on the drive, how many.

@@ -146,8 +146,9 @@ pub(crate) fn check_one(
 ) -> Outcome<(Option<FailureKind>, Failure)> {
     let view = View::new(config, scratch, "worker0")?;
     let mut cursor = Cursor::new(run, config.policy);
-    let names = names::of_state(&view, run, config.format.filesystem, config.policy, state)?;
-    let (mut described, _) = explain::of_state(run, config.policy, state, &names);
+    let names = names::of_state(&view, run, config, state)?;
+    let (mut described, _) = explain::of_state(run, config, state, &names);
+    described.kept = explain::kept(run, config.policy, state, &names);
     cursor.set(state);
     view.put(&cursor)?;
     if let Some(folder) = &config.keep_failing {
@@ -317,8 +318,8 @@ impl Worker<'_, '_> {
             smallest.dedup();
         }
         let described = smallest[0].clone();
-        let names = names::of_state(&self.view, run, config.format.filesystem, config.policy, &described)?;
-        let (mut failure, signature) = explain::of_state(run, config.policy, &described, &names);
+        let names = names::of_state(&self.view, run, config, &described)?;
+        let (mut failure, signature) = explain::of_state(run, config, &described, &names);
         if let Some(before) = before {
             failure.explanation.insert(1, format!("the cut before it, --replay {before}, does not fail so"));
         }

@@ -56,7 +56,8 @@ pub(crate) fn raw(workload: &str, check: &str) -> Config {
 pub(crate) fn ext4(workload: &str, check: &str) -> Config {
     let config = raw(workload, check);
     let format = Format { filesystem: Filesystem::Ext4, ..Format::default() };
-    Config { shape: Shape { size: 16 << 20, ..config.shape }, format, ..config }
+    let budget = Budget { states: Some(40), time: None };
+    Config { shape: Shape { size: 16 << 20, ..config.shape }, format, budget, ..config }
 }
 
 pub(crate) fn tried(config: &Config) -> Outcome<Report> {

@@ -51,6 +51,8 @@ fn writes_that_are_atomic_are_not_torn() {
         r#"n=$(tr -d '\0' <"$PHELSUMA_DEVICE" | wc -c); [ $n = 0 ] || [ $n = 1024 ] || { echo "torn: $n"; exit 1; }"#;
     let torn = tried(&raw(workload, whole)).unwrap();
     assert_eq!(torn.failures[0].lost[0].lost, 512, "{}", torn.text());
+    let said = &torn.failures[0].explanation[0];
+    assert!(said.contains("bytes 0 to 1,023, of which 512 to 1,023 were lost") || said.contains("0 to 511"), "{said}");
     let mut config = raw(workload, whole);
     config.shape.atomic_write = 1024;
     assert!(!tried(&config).unwrap().has_failed());
@@ -72,7 +74,12 @@ fn a_saved_run_is_checked_again_and_a_state_is_replayed() {
     assert_eq!(first.recorded, second.recorded);
     let replayed = |id: &str| torture(&again, &Files { replay: Some(id.to_string()), ..files.clone() }, &stop, &|_| {});
     assert!(replayed(&first.failures[0].ids[0]).unwrap().has_failed());
-    assert!(!replayed("2").unwrap().has_failed());
+    let right = replayed("2").unwrap();
+    assert!(!right.has_failed());
+    let said =
+        "state 2: nothing is wrong; 0 writes lost, 1 kept that were pending\n  - write 1 (bytes 1,024 to 2,047) was";
+    assert!(right.text().contains(said), "{}", right.text());
+    assert_eq!(right.replayed.unwrap().kept.len(), 1);
     assert!(matches!(replayed("2-7"), Err(TortureError::Input(text)) if text.contains("event 7 is no request")));
     let found = unsynced(&path, 64 << 20).unwrap();
     assert_eq!((found.writes.len(), found.writes[0].mark.as_str()), (5, "1"));

@@ -111,3 +111,25 @@ fn failing_states_are_counted_once_and_the_earliest_is_described() {
     assert_eq!((failure.mark.as_deref(), failure.lost.len()), (Some("7"), 0), "{}", report.text());
     assert!(failure.explanation[1].starts_with("the cut before it, --replay "), "{}", report.text());
 }
+
+#[test]
+fn an_order_that_no_mark_promised_is_said_to_be_one_and_output_cannot_rule_the_terminal() {
+    if !has_fuse() {
+        return;
+    }
+    // The second record may be there without the first; a mark comes after both.
+    let write =
+        |at| format!(r#"printf "%512s" x | dd of="$PHELSUMA_DEVICE" bs=512 seek={at} conv=notrunc 2>/dev/null"#);
+    let workload =
+        format!("{} && {} && echo both >&$PHELSUMA_MARK_FD && sync \"$PHELSUMA_DEVICE\"", write(0), write(1));
+    let check = r#"first=$(dd if="$PHELSUMA_DEVICE" bs=512 count=1 2>/dev/null | tr -d '\0')
+        second=$(dd if="$PHELSUMA_DEVICE" bs=512 skip=1 count=1 2>/dev/null | tr -d '\0')
+        [ -n "$first" ] || [ -z "$second" ] || { printf "\033[31mred%300s\n" x; exit 1; }"#;
+    let report = tried(&raw(&workload, check)).unwrap();
+    let text = report.text();
+    let failure = &report.failures[0];
+    assert_eq!((failure.mark.as_deref(), failure.lost.len()), (None, 1), "{text}");
+    assert!(failure.explanation[0].ends_with(": its order is not guarded by a flush"), "{text}");
+    assert!(text.contains("| \\u{1b}[31mred") && text.contains("…\n"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() < 260), "{text}");
+}
