@@ -4,7 +4,7 @@ use crate::errors::{Failure, Outcome};
 use crate::output;
 use crate::progress::Bars;
 use phelsuma_torture::args::TortureArgs;
-use phelsuma_torture::{Progress, TortureError, torture};
+use phelsuma_torture::{Progress, TortureError, junit_of_error, torture};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -35,7 +35,12 @@ pub(crate) fn main(args: &Args) -> Outcome {
         Progress::Checking { checked, .. } => bar.count("states", checked),
     });
     bar.done();
-    let report = done?;
+    let report = done.inspect_err(|error| {
+        if let Some(path) = &args.junit {
+            // The error itself is what is said.
+            let _ = std::fs::write(path, junit_of_error(args.name(), &error.to_string()));
+        }
+    })?;
     if args.json {
         output::json(&report)?;
     } else {

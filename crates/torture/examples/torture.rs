@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use phelsuma_torture::args::TortureArgs;
-use phelsuma_torture::{Progress, TortureError, mark, torture, unsynced};
+use phelsuma_torture::{Progress, TortureError, junit_of_error, mark, torture, unsynced};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -52,6 +52,11 @@ fn tortured(args: &TortureArgs) -> Result<ExitCode, TortureError> {
     let report = torture(&config, &files, &stop, &|progress| {
         if progress == Progress::Recording {
             eprintln!("recording");
+        }
+    })
+    .inspect_err(|error| {
+        if let Some(path) = &args.junit {
+            let _ = std::fs::write(path, junit_of_error("torture", &error.to_string()));
         }
     })?;
     if args.json {

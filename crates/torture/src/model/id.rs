@@ -1,8 +1,7 @@
 //! A state as a short text: `57`, `57-41`, `57-41:0_7,43_45`, `57+41`.
 //!
 //! The number of events before the cut; then, after `-`, what was lost, or, after `+`, the only pending requests that
-//! were
-//! kept. `43_45` is a range of requests; `:0_7` are atoms of one, several ranges with dots.
+//! were kept. `43_45` is a range of requests; `:0_7` are atoms of one, several ranges with dots.
 
 use super::moments::Policy;
 use super::run::Run;

@@ -1,8 +1,7 @@
 //! Moments at which a power cut leaves states that no other moment leaves.
 //!
 //! A cut while requests are pending leaves what a later cut leaves too, as long as no flush and no mark comes between.
-//! So
-//! the moments just before each flush, just before each mark, and at the end have all states.
+//! So the moments just before each flush, just before each mark, and at the end have all states.
 
 use super::event::Event;
 use super::run::Run;

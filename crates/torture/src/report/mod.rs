@@ -4,4 +4,5 @@ mod junit;
 mod outcome;
 mod text;
 
+pub use junit::junit_of_error;
 pub use outcome::{Recorded, Report};

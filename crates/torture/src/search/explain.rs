@@ -193,15 +193,15 @@ fn nothing_lost(run: &Run, config: &Config, state: &State, names: &Names) -> Vec
     let from = before.map_or("the beginning".to_string(), |number| named_mark(run, number));
     let until = named_mark(run, last);
     let was = match config.format.is_some() {
-        true => "what the mark acknowledges was in the page cache, or nowhere",
-        false => "what the mark acknowledges had not reached the drive",
+        true => "what it promises was in the page cache, or nowhere",
+        false => "what it promises had not reached the drive",
     };
     if !has(&Event::is_request) {
         said.push(format!("no request reached the drive between {from} and {until}: {was}"));
     } else if config.policy == Policy::Lies {
         said.push("this drive ignores flushes".to_string());
     } else if has(&|event| *event == Event::Flush) {
-        said.push(format!("a flush came between {from} and {until}: it may not have been of all it acknowledges"));
+        said.push(format!("a flush came between {from} and {until}: it may not have been of all that it promises"));
     } else if config.format.is_some() {
         said.push(format!("no flush came between {from} and {until}: {was}"));
     }

@@ -1,8 +1,7 @@
 //! Which state of which moment comes next.
 //!
 //! In turns: the first state of each moment, the second of each, and so on. Where there are more moments than the
-//! budget
-//! has states for, they are taken in groups that are spread over the run.
+//! budget has states for, they are taken in groups that are spread over the run.
 
 use crate::model::{Depth, Moment, Plan, Policy, Run, State, moments};
 

@@ -1,7 +1,7 @@
 //! Where commands run, and what is no answer.
 
 use crate::common::{RECORDS, has_fuse, raw, records, tried};
-use phelsuma_torture::{Config, Files, TortureError, torture};
+use phelsuma_torture::{Config, Files, TortureError, junit_of_error, torture};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -39,6 +39,8 @@ fn an_empty_command_is_refused_and_a_run_that_tests_nothing_says_so() {
     let report = tried(&raw("true", "true")).unwrap();
     assert_eq!(report.warnings.len(), 2, "{}", report.text());
     assert!(report.text().contains("WARNING: no request reached the drive"), "{}", report.text());
+    let xml = junit_of_error("a<b", "no & never");
+    assert!(xml.contains("name=\"a&lt;b: every state\">\n      <error message=\"no &amp; never\"/>"), "{xml}");
     let mut config = raw(&records(""), RECORDS);
     config.budget.time = Some(std::time::Duration::ZERO);
     let report = tried(&config).unwrap();
