@@ -1,6 +1,9 @@
 //! The file system with the one file `drive`, as the kernel asks for it.
 //!
 //! Requests are answered one at a time, in order. So a flush covers all requests that were answered before it.
+//!
+//! A write with `O_DSYNC`, `O_SYNC` or `RWF_DSYNC` is followed by a flush before its answer. That is what Linux does on
+//! a block device: it ends such a write with a flush of the whole cache.
 
 use super::drive::Drive;
 use crate::sys::mounts::unmounted;
@@ -163,7 +166,7 @@ impl Filesystem for Asked {
         offset: u64,
         data: &[u8],
         _: WriteFlags,
-        _: OpenFlags,
+        flags: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
@@ -172,6 +175,10 @@ impl Filesystem for Asked {
             _ if self.drive.is_over() => reply.error(Errno::EIO),
             Some(data) if !data.is_empty() => {
                 self.drive.write(offset, data);
+                // Flags of the file, and of this write alone. `O_SYNC` includes `O_DSYNC`.
+                if flags.0 & libc::O_DSYNC != 0 {
+                    self.drive.flush();
+                }
                 reply.written(data.len() as u32);
             }
             _ => reply.error(Errno::ENOSPC),

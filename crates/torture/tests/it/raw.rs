@@ -1,6 +1,6 @@
 //! Programs on a raw drive.
 
-use crate::common::{RECORDS, has_fuse, raw, records, tried};
+use crate::common::{RECORDS, has_fuse, has_program, raw, records, tried};
 use phelsuma_torture::model::Policy;
 use phelsuma_torture::{Config, FailureKind, Files, TortureError, saved, torture, unsynced};
 use std::sync::atomic::AtomicBool;
@@ -119,4 +119,22 @@ fn a_log_that_grows_too_large_is_an_error_and_a_full_drive_is_the_programs_matte
     assert!(!tried(&raw(fill, "true")).unwrap().has_failed());
     let error = tried(&Config { log_limit: 32 << 10, ..raw(fill, "true") }).unwrap_err();
     assert!(error.to_string().contains("--log-limit"), "{error}");
+}
+
+#[test]
+fn a_write_that_is_synchronous_is_durable_when_it_returns() {
+    if !has_fuse() {
+        return;
+    }
+    let report = tried(&raw(&records(" oflag=dsync"), RECORDS)).unwrap();
+    assert!(!report.has_failed() && report.recorded.flushes == 5, "{}", report.text());
+    if has_program("python3") {
+        let workload = r#"python3 -c 'import os
+file = os.open(os.environ["PHELSUMA_DEVICE"], os.O_RDWR)
+os.pwritev(file, [b"1" * 1024], 0)
+os.pwritev(file, [b"2" * 1024], 1024, os.RWF_DSYNC)
+os.pwritev(file, [b"3" * 1024], 2048)'"#;
+        let report = tried(&raw(workload, "true")).unwrap();
+        assert_eq!((report.recorded.writes, report.recorded.flushes), (3, 1), "{}", report.text());
+    }
 }
