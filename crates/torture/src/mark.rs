@@ -1,6 +1,7 @@
 //! A mark from a script: it is recorded when this returns.
 
 use crate::error::{Outcome, TortureError};
+use crate::recorder::MARK_BYTES_MAX;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -16,6 +17,9 @@ pub fn mark(socket: Option<&Path>, text: &str) -> Outcome {
     };
     if text.contains('\n') {
         return Err(TortureError::Input("a mark has one line".to_string()));
+    }
+    if text.len() > MARK_BYTES_MAX {
+        return Err(TortureError::Input(format!("a mark has at most {MARK_BYTES_MAX} bytes")));
     }
     let about = |error: std::io::Error| TortureError::about(&socket.display().to_string(), error);
     let mut stream = UnixStream::connect(socket).map_err(about)?;

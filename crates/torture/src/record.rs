@@ -4,7 +4,7 @@ use crate::command::{Ended, INHERITED, Job, with_output};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
 use crate::model::{Policy, Run};
-use crate::recorder::{Drive, Limits, Marks, Pipe, Served};
+use crate::recorder::{Drive, Limits, MARK_BYTES_MAX, Marks, Over, Pipe, Served};
 use crate::size;
 use crate::sys::folders::Scratch;
 use crate::view::writable;
@@ -34,13 +34,18 @@ pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &
     })?;
     on_device(config, workload, scratch, &drive, &marks, served.file(), stop)?;
     served.end().map_err(|error| TortureError::about("the drive is still in use", error))?;
-    if drive.is_over() {
-        let limit = size::text(config.log_limit);
-        return Err(TortureError::Input(format!(
-            "the workload wrote more than {limit}; a shorter one, or a larger --log-limit, would do"
-        )));
+    match drive.over() {
+        Some(Over::Log) => {
+            let limit = size::text(config.log_limit);
+            Err(TortureError::Input(format!(
+                "the workload wrote more than {limit}; a shorter one, or a larger --log-limit, would do"
+            )))
+        }
+        Some(Over::Mark) => Err(TortureError::Input(format!(
+            "the workload wrote a line to PHELSUMA_MARK_FD that is longer than a mark: {MARK_BYTES_MAX} bytes"
+        ))),
+        None => Ok(drive.run()),
     }
-    Ok(drive.run())
 }
 
 fn on_device(

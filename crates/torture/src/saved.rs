@@ -114,7 +114,8 @@ pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Format)> {
         let ends = offset.checked_add(length).is_some_and(|end| end <= shape.size);
         ends && length > 0 && offset.is_multiple_of(step) && length.is_multiple_of(step)
     };
-    let (mut base, mut events, mut bytes) = (Content::default(), Vec::new(), 0u64);
+    // The log counts as it did when it was recorded. The base is at most as large as the drive: its chunks ascend.
+    let (mut base, mut base_end, mut events, mut bytes) = (Content::default(), 0u64, Vec::new(), 0u64);
     loop {
         let mut letter = [0];
         if input.read(&mut letter)? == 0 {
@@ -132,8 +133,8 @@ pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Format)> {
         };
         let mut data = Vec::new();
         if matches!(letter[0], b'b' | b'w' | b'm') {
-            bytes = bytes.saturating_add(length);
-            if length > RECORD_BYTES_MAX || bytes > log_limit.saturating_mul(2) {
+            let is_base = letter[0] == b'b';
+            if length > RECORD_BYTES_MAX || (!is_base && bytes.saturating_add(length) > log_limit) {
                 return Err(wrong("more data than --log-limit allows"));
             }
             (&mut input).take(length).read_to_end(&mut data)?;
@@ -141,21 +142,27 @@ pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Format)> {
                 return Err(wrong("it ends in the middle of a record"));
             }
         }
-        bytes = bytes.saturating_add(size_of::<Event>() as u64);
-        if bytes > log_limit.saturating_mul(2) {
-            return Err(wrong("more events than --log-limit allows"));
-        }
         let step = if letter[0] == b'b' { 512 } else { unit };
         if matches!(letter[0], b'b' | b'w' | b't') && !is_in(offset, length, step) {
             return Err(wrong("a record outside of the drive"));
         }
-        match letter[0] {
-            b'b' => base.write(offset, &data),
-            b'w' => events.push(Event::Write { offset, data: data.into() }),
-            b't' => events.push(Event::Trim { offset, length }),
-            b'm' => events.push(Event::Mark(String::from_utf8_lossy(&data).into_owned())),
-            _ => events.push(Event::Flush),
+        let event = match letter[0] {
+            b'b' if offset < base_end => return Err(wrong("its base is not in order")),
+            b'b' => {
+                base.write(offset, &data);
+                base_end = offset + length;
+                continue;
+            }
+            b'w' => Event::Write { offset, data: data.into() },
+            b't' => Event::Trim { offset, length },
+            b'm' => Event::Mark(String::from_utf8_lossy(&data).into_owned()),
+            _ => Event::Flush,
+        };
+        bytes = bytes.saturating_add(event.log_bytes());
+        if bytes > log_limit {
+            return Err(wrong("more events than --log-limit allows"));
         }
+        events.push(event);
     }
     if events.len() != head.events || head.end > events.len() {
         return Err(wrong("it has not as many events as its head says"));

@@ -34,6 +34,17 @@ impl Event {
         }
     }
 
+    /// Bytes that it takes in a log.
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        let data = match self {
+            Self::Write { data, .. } => data.len(),
+            Self::Mark(text) => text.len(),
+            Self::Trim { .. } | Self::Flush => 0,
+        };
+        (data + size_of::<Self>()) as u64
+    }
+
     /// Whether it changes the drive.
     #[must_use]
     pub fn is_request(&self) -> bool {

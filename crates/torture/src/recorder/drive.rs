@@ -11,8 +11,17 @@ pub(crate) const MARK_BYTES_MAX: usize = 4096;
 /// Bounds of a log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Bytes of data in it.
+    /// Bytes of its data and marks, and of its events.
     pub(crate) log_bytes: u64,
+}
+
+/// Why a drive records no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// The log is as large as it may be.
+    Log,
+    /// A line on the pipe is longer than a mark may be.
+    Mark,
 }
 
 /// The drive. Its lock is what puts events in an order.
@@ -31,7 +40,7 @@ struct Inner {
     log_bytes: u64,
     is_recording: bool,
     end: Option<usize>,
-    is_over: bool,
+    over: Option<Over>,
     /// Marks that are written to a pipe, and what came of a line that is not complete.
     pipe: Option<File>,
     line: Vec<u8>,
@@ -64,7 +73,7 @@ impl Drive {
         let begin = offset / unit * unit;
         let end = (offset + data.len() as u64).div_ceil(unit) * unit;
         let mut inner = self.lock();
-        inner.drain();
+        inner.drain(&self.limits);
         inner.content.write(offset, data);
         if inner.is_recording && end > begin {
             let mut whole = vec![0; (end - begin) as usize];
@@ -87,7 +96,7 @@ impl Drive {
             self.write(end, &vec![0; (offset + length - end) as usize]);
         }
         let mut inner = self.lock();
-        inner.drain();
+        inner.drain(&self.limits);
         inner.content.zero(begin, end - begin);
         inner.log(Event::Trim { offset: begin, length: end - begin }, &self.limits);
     }
@@ -95,7 +104,7 @@ impl Drive {
     /// Flushes.
     pub(crate) fn flush(&self) {
         let mut inner = self.lock();
-        inner.drain();
+        inner.drain(&self.limits);
         // A flush of nothing changes no state.
         let is_needed = inner.events.iter().rev().find(|event| !matches!(event, Event::Mark(_)));
         if is_needed.is_some_and(Event::is_request) {
@@ -105,25 +114,34 @@ impl Drive {
 
     /// Takes what is in the pipe.
     pub(crate) fn drain(&self) {
-        self.lock().drain();
+        self.lock().drain(&self.limits);
     }
 
     /// A mark that did not come by the pipe. Those in the pipe are before it.
-    pub(crate) fn mark(&self, text: &str) {
+    /// False: it records no more.
+    pub(crate) fn mark(&self, text: &[u8]) -> bool {
         let mut inner = self.lock();
-        inner.drain();
-        inner.mark(text.as_bytes());
+        inner.drain(&self.limits);
+        inner.mark(text, &self.limits);
+        inner.over.is_none()
     }
 
-    /// Whether the log has become too large.
+    /// Why it records no more, if so.
+    pub(crate) fn over(&self) -> Option<Over> {
+        self.lock().over
+    }
+
+    /// Whether it records no more.
     pub(crate) fn is_over(&self) -> bool {
-        self.lock().is_over
+        self.over().is_some()
     }
 
     /// From now on it is recorded; what there is is durable.
     pub(crate) fn begin(&self) {
         let mut inner = self.lock();
-        inner.drain();
+        inner.drain(&self.limits);
+        // A line that is not complete is no part of the workload's first mark.
+        inner.line.clear();
         inner.base = inner.content.clone();
         inner.is_recording = true;
     }
@@ -131,7 +149,7 @@ impl Drive {
     /// The workload has ended. What comes now only helps to name files.
     pub(crate) fn end(&self) {
         let mut inner = self.lock();
-        inner.drain();
+        inner.drain(&self.limits);
         inner.end = Some(inner.events.len());
     }
 
@@ -147,21 +165,18 @@ impl Drive {
 
 impl Inner {
     fn log(&mut self, event: Event, limits: &Limits) {
-        if !self.is_recording || self.is_over {
+        if !self.is_recording || self.over.is_some() {
             return;
         }
-        let bytes = match &event {
-            Event::Write { data, .. } => data.len() as u64,
-            _ => 0,
-        };
-        self.log_bytes += bytes + size_of::<Event>() as u64;
-        self.is_over = self.log_bytes > limits.log_bytes;
-        if !self.is_over {
+        self.log_bytes += event.log_bytes();
+        if self.log_bytes > limits.log_bytes {
+            self.over = Some(Over::Log);
+        } else {
             self.events.push(event);
         }
     }
 
-    fn drain(&mut self) {
+    fn drain(&mut self, limits: &Limits) {
         let Some(mut pipe) = self.pipe.take() else { return };
         let mut buffer = [0; 4096];
         // It does not block: an error is that there is nothing now.
@@ -169,8 +184,8 @@ impl Inner {
             for byte in buffer.iter().take(length) {
                 if *byte == b'\n' {
                     let line = std::mem::take(&mut self.line);
-                    self.mark(&line);
-                } else if self.line.len() < MARK_BYTES_MAX {
+                    self.mark(&line, limits);
+                } else if self.line.len() <= MARK_BYTES_MAX {
                     self.line.push(*byte);
                 }
             }
@@ -178,10 +193,15 @@ impl Inner {
         self.pipe = Some(pipe);
     }
 
-    fn mark(&mut self, text: &[u8]) {
-        if self.is_recording && !self.is_over && self.end.is_none() {
-            self.events.push(Event::Mark(String::from_utf8_lossy(text).into_owned()));
+    /// A line, complete or longer than a mark may be.
+    fn mark(&mut self, text: &[u8], limits: &Limits) {
+        if !self.is_recording || self.end.is_some() {
+            return;
         }
+        if text.len() > MARK_BYTES_MAX {
+            self.over.get_or_insert(Over::Mark);
+        }
+        self.log(Event::Mark(String::from_utf8_lossy(text).into_owned()), limits);
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A line on the pipe is recorded before any request that the program makes after it, as the drive takes what is in the
 //! pipe before it records a request. A line on the socket is answered with `ok` when it is recorded.
+//! A line that is too long is no mark: the socket says so, and the pipe ends the run. What a client did not complete is
+//! none either.
 
 use super::drive::{Drive, MARK_BYTES_MAX};
 use crate::error::{Outcome, TortureError};
@@ -126,14 +128,19 @@ fn serve(drive: &Drive, synced: &Mutex<Option<PathBuf>>, client: UnixStream) {
     }
     let mut lines = BufReader::new(client);
     let mut line = Vec::new();
-    while let Ok(1..) = (&mut lines).take(MARK_BYTES_MAX as u64).read_until(b'\n', &mut line) {
+    while let Ok(1..) = (&mut lines).take(MARK_BYTES_MAX as u64 + 1).read_until(b'\n', &mut line) {
+        if line.pop_if(|byte| *byte == b'\n').is_none() {
+            if line.len() > MARK_BYTES_MAX {
+                let _ = answers.write_all(format!("a mark has at most {MARK_BYTES_MAX} bytes\n").as_bytes());
+            }
+            return;
+        }
         let mount = synced.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(mount) = mount {
             // What cannot be synced is not there either.
             let _ = mounts::synced(&mount);
         }
-        drive.mark(String::from_utf8_lossy(&line).trim_end_matches('\n'));
-        if answers.write_all(b"ok\n").is_err() {
+        if !drive.mark(&line) || answers.write_all(b"ok\n").is_err() {
             return;
         }
         line.clear();

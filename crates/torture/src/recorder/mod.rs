@@ -4,6 +4,6 @@ mod drive;
 mod fuse;
 mod marks;
 
-pub(crate) use drive::{Drive, Limits};
+pub(crate) use drive::{Drive, Limits, MARK_BYTES_MAX, Over};
 pub(crate) use fuse::Served;
 pub(crate) use marks::{Marks, Pipe};

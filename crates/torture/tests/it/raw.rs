@@ -138,3 +138,56 @@ os.pwritev(file, [b"3" * 1024], 2048)'"#;
         assert_eq!((report.recorded.writes, report.recorded.flushes), (3, 1), "{}", report.text());
     }
 }
+
+/// A line of so many bytes.
+fn line(bytes: usize) -> String {
+    format!(r#"printf "%{bytes}d\n" 7"#)
+}
+
+#[test]
+fn a_mark_that_is_too_long_is_refused_and_a_line_that_is_not_complete_is_none() {
+    if !has_fuse() {
+        return;
+    }
+    let check = r#"[ -z "$(tr -d ' 7\n' <"$PHELSUMA_MARKS")" ]"#;
+    let setup = Some("printf before >&$PHELSUMA_MARK_FD".to_string());
+    let report = tried(&Config { setup, ..raw(&(line(4096) + " >&$PHELSUMA_MARK_FD"), check) }).unwrap();
+    assert!(!report.has_failed() && report.recorded.marks == 1, "{}", report.text());
+    let error = tried(&raw(&(line(4097) + " >&$PHELSUMA_MARK_FD"), "true")).unwrap_err();
+    assert!(error.to_string().contains("longer than a mark: 4096 bytes"), "{error}");
+    if has_program("python3") {
+        let sent = |text: &str, answer: &str| {
+            format!(
+                r#"python3 -c 'import os, socket
+s = socket.socket(socket.AF_UNIX); s.connect(os.environ["PHELSUMA_MARK_SOCKET"])
+s.sendall({text}); s.shutdown(socket.SHUT_WR); assert s.recv(99) == {answer}'"#
+            )
+        };
+        for (text, answer, marks) in [
+            (r#"b"m" * 4096 + b"\n""#, r#"b"ok\n""#, 1),
+            (r#"b"m" * 4097 + b"\n""#, r#"b"a mark has at most 4096 bytes\n""#, 0),
+            (r#"b"half""#, r#"b"""#, 0),
+        ] {
+            assert_eq!(tried(&raw(&sent(text, answer), "true")).unwrap().recorded.marks, marks, "{text}");
+        }
+    }
+}
+
+#[test]
+fn marks_count_as_the_log_does_and_a_run_that_was_recorded_is_read() {
+    if !has_fuse() {
+        return;
+    }
+    let workload = format!("for n in 1 2 3 4 5 6 7 8; do {}; done >&$PHELSUMA_MARK_FD", line(4000));
+    let error = tried(&Config { log_limit: 32_000, ..raw(&workload, "true") }).unwrap_err();
+    assert!(error.to_string().contains("--log-limit"), "{error}");
+    // The base is not of the log.
+    let setup = Some(r#"dd if=/dev/urandom of="$PHELSUMA_DEVICE" bs=4096 conv=notrunc 2>&1; true"#.to_string());
+    let config = Config { setup, log_limit: 33 << 10, ..raw(&workload, "true") };
+    let path = std::env::temp_dir().join(format!("phelsuma-torture-test-log.{}.run", std::process::id()));
+    let (files, stop) = (Files { save: Some(path.clone()), ..Files::default() }, AtomicBool::new(false));
+    torture(&config, &files, &stop, &|_| {}).unwrap();
+    let read = saved::load(&path, 33 << 10);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(read.unwrap().0.end, 8);
+}
