@@ -8,7 +8,7 @@
 
 use crate::error::{Outcome, TortureError};
 use crate::filesystem::Format;
-use crate::model::{Content, Event, Run, Shape};
+use crate::model::{Content, Event, Policy, Run, Shape};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -28,17 +28,52 @@ struct Head {
     unit: u32,
     atomic_write: u32,
     format: Format,
+    are_marks_synced: bool,
     end: usize,
     events: usize,
+}
+
+/// How a run was made, beside what happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Made {
+    /// The file system.
+    pub format: Format,
+    /// Marks synced the page cache first, as only [`Policy::All`] takes it. Always false without a file system.
+    pub are_marks_synced: bool,
+}
+
+impl Made {
+    /// Under a policy.
+    #[must_use]
+    pub fn under(policy: Policy, format: &Format) -> Self {
+        Self { format: format.clone(), are_marks_synced: policy == Policy::All && format.is_some() }
+    }
+
+    /// Whether its states are those of a policy.
+    ///
+    /// # Errors
+    /// They are not.
+    pub fn is_for(&self, policy: Policy) -> Outcome {
+        match (self.are_marks_synced, policy == Policy::All) {
+            (true, false) => Err(TortureError::Input(
+                "the marks of this run synced the page cache: it is for --cache-policy all alone".to_string(),
+            )),
+            (false, true) if self.format.is_some() => Err(TortureError::Input(
+                "--cache-policy all takes a run that was recorded with it, whose marks synced the page cache"
+                    .to_string(),
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Writes a run.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn save(path: &Path, run: &Run, format: &Format) -> Outcome {
+pub fn save(path: &Path, run: &Run, made: &Made) -> Outcome {
     let file = File::create(path).map(BufWriter::new);
-    let done = file.and_then(|file| write(file, run, format));
+    let done = file.and_then(|file| write(file, run, made));
     done.map_err(|error| TortureError::about(&path.display().to_string(), error))
 }
 
@@ -46,10 +81,12 @@ pub fn save(path: &Path, run: &Run, format: &Format) -> Outcome {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(to: impl Write, run: &Run, format: &Format) -> io::Result<()> {
+pub fn write(to: impl Write, run: &Run, made: &Made) -> io::Result<()> {
     let mut out = GzEncoder::new(to, Compression::fast());
     let Shape { size, unit, atomic_write } = run.shape;
-    let head = Head { size, unit, atomic_write, format: format.clone(), end: run.end, events: run.events.len() };
+    let Made { format, are_marks_synced } = made.clone();
+    let (end, events) = (run.end, run.events.len());
+    let head = Head { size, unit, atomic_write, format, are_marks_synced, end, events };
     out.write_all(FIRST.as_bytes())?;
     serde_json::to_writer(&mut out, &head)?;
     out.write_all(b"\n")?;
@@ -76,7 +113,7 @@ pub fn write(to: impl Write, run: &Run, format: &Format) -> io::Result<()> {
 ///
 /// # Errors
 /// The file cannot be read, or is none.
-pub fn load(path: &Path, log_limit: u64) -> Outcome<(Run, Format)> {
+pub fn load(path: &Path, log_limit: u64) -> Outcome<(Run, Made)> {
     let file = File::open(path).map_err(|error| TortureError::about(&path.display().to_string(), error))?;
     read(BufReader::new(file), log_limit)
         .map_err(|error| TortureError::Input(format!("{} is no run that --save has written: {error}", path.display())))
@@ -86,7 +123,7 @@ pub fn load(path: &Path, log_limit: u64) -> Outcome<(Run, Format)> {
 ///
 /// # Errors
 /// It is none.
-pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Format)> {
+pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Made)> {
     let wrong = |text: &str| io::Error::new(io::ErrorKind::InvalidData, text.to_string());
     let mut input = BufReader::new(GzDecoder::new(from));
     let mut first = vec![0; FIRST.len()];
@@ -167,5 +204,6 @@ pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Format)> {
     if events.len() != head.events || head.end > events.len() {
         return Err(wrong("it has not as many events as its head says"));
     }
-    Ok((Run { shape, base, events, end: head.end }, head.format))
+    let made = Made { format: head.format, are_marks_synced: head.are_marks_synced };
+    Ok((Run { shape, base, events, end: head.end }, made))
 }

@@ -75,7 +75,7 @@ fn on_thread(config: &Config, files: &Files, stop: &AtomicBool, watch: &(dyn Fn(
     let mut unwritten = Vec::new();
     if let Some(path) = &files.save {
         // What was recorded is checked in any case.
-        unwritten.extend(saved::save(path, &run, &config.format).err().map(|error| error.to_string()));
+        unwritten.extend(saved::save(path, &run, &saved::Made::under(config.policy, &config.format)).err().map(|error| error.to_string()));
     }
     if let Some(id) = &files.replay {
         let state = State::of_id(id, &run, config.policy).map_err(|error| TortureError::Input(error.to_string()))?;
@@ -106,7 +106,9 @@ fn recorded(
 ) -> Outcome<Run> {
     let run = match (&files.from, &config.workload) {
         (Some(path), _) => {
-            let (run, format) = saved::load(path, config.log_limit)?;
+            let (run, made) = saved::load(path, config.log_limit)?;
+            made.is_for(config.policy)?;
+            let format = made.format;
             config.shape = run.shape;
             let mount_options = std::mem::take(&mut config.format.mount_options);
             let options = if mount_options.is_empty() { format.mount_options.clone() } else { mount_options };
@@ -133,11 +135,11 @@ fn recorded(
 /// # Errors
 /// The file is no run.
 pub fn unsynced(path: &Path, log_limit: u64) -> Outcome<Unsynced> {
-    let (run, format) = saved::load(path, log_limit)?;
+    let (run, made) = saved::load(path, log_limit)?;
     let room = run.shape.size;
     let scratch = Scratch::new(room)?;
     std::thread::scope(|scope| {
-        let done = scope.spawn(|| of_run(&run, &format, &scratch)).join();
+        let done = scope.spawn(|| of_run(&run, &made.format, &scratch)).join();
         done.unwrap_or_else(|_| Err(TortureError::Input("a defect: it panicked".to_string())))
     })
 }

@@ -20,6 +20,6 @@ pub use cursor::{Cursor, Identity};
 pub use event::Event;
 pub use id::IdError;
 pub use moments::{Moment, Policy, moments};
-pub use plan::{Depth, Plan};
+pub use plan::{Depth, Extent, Plan};
 pub use run::{Run, Shape};
 pub use state::{Atoms, Lost, State};

@@ -13,7 +13,7 @@ pub enum Policy {
     /// Any subset of what is pending, in atoms.
     #[default]
     Subset,
-    /// What came first; the last of it may be torn.
+    /// What came first, in units: the last request may be cut off within.
     Prefix,
     /// All that was answered, at any moment: a drive whose cache survives.
     Protected,

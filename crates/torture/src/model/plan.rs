@@ -26,6 +26,86 @@ pub struct Depth {
 /// What a request that is torn keeps, in ways.
 const TORN: u64 = 4;
 
+/// How much is pending at a moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pending {
+    requests: u64,
+    /// Of these, those with more than one atom.
+    large: u64,
+    atoms: u64,
+}
+
+impl Pending {
+    fn add(&mut self, atoms: u32) {
+        self.requests += 1;
+        self.large += u64::from(atoms > 1);
+        self.atoms += u64::from(atoms);
+    }
+}
+
+/// How many states a plan has, without the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    lengths: [u64; KINDS.len()],
+    /// The logarithm, to base 2, of how many states are allowed; some are equal.
+    pub allowed_log2: u64,
+    /// Whether the plan has all states that are allowed.
+    pub is_complete: bool,
+}
+
+impl Extent {
+    /// States of the plan. Some are equal.
+    #[must_use]
+    pub fn states(&self) -> u64 {
+        self.lengths.iter().sum()
+    }
+
+    /// Of each moment, in one walk through the run.
+    #[must_use]
+    pub fn of_all(run: &Run, policy: Policy, moments: &[Moment], depth: Depth) -> Vec<Self> {
+        let (mut pending, mut durable, mut at) = (Pending::default(), 0, 0);
+        let extent = |moment: &Moment| {
+            if moment.durable > durable {
+                (pending, durable, at) = (Pending::default(), moment.durable, moment.durable);
+            }
+            run.requests(at, moment.cut).for_each(|number| pending.add(run.atoms(number)));
+            at = moment.cut;
+            Self::new(policy, depth, pending)
+        };
+        moments.iter().map(extent).collect()
+    }
+
+    fn new(policy: Policy, depth: Depth, pending: Pending) -> Self {
+        let Pending { requests, large, atoms } = pending;
+        let few = u64::from(depth.subsets.min(20));
+        let any = matches!(policy, Policy::Subset | Policy::Lies);
+        let in_order = policy == Policy::Prefix;
+        let tears = match any {
+            true => large * TORN,
+            false => (large * TORN + u64::from(depth.samples)).min(atoms.saturating_sub(1)),
+        };
+        let length = |kind| match kind {
+            Kind::Ends if any || in_order => 2,
+            Kind::Ends => 1,
+            Kind::AllButOne | Kind::OnlyOne if any && requests > 1 => requests,
+            Kind::Prefix if any || in_order => requests.saturating_sub(1),
+            Kind::TornLast if any => tears,
+            Kind::InOrder if in_order => tears,
+            Kind::TornAmongAll if any => tears,
+            Kind::Subsets if any && requests <= few => 1 << requests,
+            Kind::AtomSubsets if any && atoms <= few => 1 << atoms,
+            Kind::Samples if any && atoms > few => depth.samples.into(),
+            _ => 0,
+        };
+        let (allowed_log2, is_complete) = match policy {
+            Policy::Subset | Policy::Lies => (atoms, atoms <= few),
+            Policy::Prefix => ((atoms + 1).next_power_of_two().ilog2().into(), tears + 1 >= atoms),
+            Policy::Protected | Policy::All => (0, true),
+        };
+        Self { lengths: KINDS.map(length), allowed_log2, is_complete }
+    }
+}
+
 /// The states of a moment.
 #[derive(Debug)]
 pub struct Plan<'r> {
@@ -36,7 +116,7 @@ pub struct Plan<'r> {
     /// Of these, those with more than one atom.
     large: Vec<u32>,
     atoms: u64,
-    lengths: Vec<u64>,
+    extent: Extent,
 }
 
 /// The kinds, in the order of turns.
@@ -46,6 +126,8 @@ enum Kind {
     AllButOne,
     Prefix,
     TornLast,
+    /// The first atoms of all that is pending.
+    InOrder,
     OnlyOne,
     TornAmongAll,
     Subsets,
@@ -53,11 +135,12 @@ enum Kind {
     Samples,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind::Ends,
     Kind::AllButOne,
     Kind::Prefix,
     Kind::TornLast,
+    Kind::InOrder,
     Kind::OnlyOne,
     Kind::TornAmongAll,
     Kind::Subsets,
@@ -71,42 +154,21 @@ impl<'r> Plan<'r> {
     pub fn new(run: &'r Run, policy: Policy, moment: Moment, depth: Depth) -> Self {
         let pending: Vec<u32> = run.requests(moment.durable, moment.cut).collect();
         let large: Vec<u32> = pending.iter().copied().filter(|number| run.atoms(*number) > 1).collect();
-        let atoms = pending.iter().map(|number| u64::from(run.atoms(*number))).sum::<u64>();
-        let (count, few) = (pending.len() as u64, u64::from(depth.subsets.min(20)));
-        let (any, in_order) =
-            (policy == Policy::Subset || policy == Policy::Lies, !matches!(policy, Policy::All | Policy::Protected));
-        let length = |kind| match kind {
-            Kind::Ends if in_order => 2,
-            Kind::Ends => 1,
-            Kind::AllButOne | Kind::OnlyOne if any && count > 1 => count,
-            Kind::Prefix if in_order => count.saturating_sub(1),
-            Kind::TornLast if in_order => large.len() as u64 * TORN,
-            Kind::TornAmongAll if any => large.len() as u64 * TORN,
-            Kind::Subsets if any && count <= few => 1 << count,
-            Kind::AtomSubsets if any && atoms <= few => 1 << atoms,
-            Kind::Samples if any && (count > few || atoms > few) => depth.samples.into(),
-            _ => 0,
-        };
-        let lengths = KINDS.iter().map(|kind| length(*kind)).collect();
-        Self { run, moment, depth, pending, large, atoms, lengths }
+        let mut of_all = Pending::default();
+        pending.iter().for_each(|number| of_all.add(run.atoms(*number)));
+        Self { run, moment, depth, pending, large, atoms: of_all.atoms, extent: Extent::new(policy, depth, of_all) }
     }
 
-    /// Whether these are all states that are allowed here.
+    /// Its extent.
     #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.pending.is_empty() || self.lengths.last() == Some(&0)
-    }
-
-    /// The logarithm, to base 2, of how many subsets of atoms there are.
-    #[must_use]
-    pub fn atoms(&self) -> u64 {
-        self.atoms
+    pub fn extent(&self) -> Extent {
+        self.extent
     }
 
     /// How many states there are in the plan. Some are equal.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.lengths.iter().sum()
+        self.extent.states()
     }
 
     /// None.
@@ -140,6 +202,14 @@ impl<'r> Plan<'r> {
                 lost.insert(number, atoms);
                 lost
             }
+            Kind::InOrder => {
+                let mut kept = 1 + self.spread(index, self.atoms as usize - 1) as u64;
+                self.losing_atoms(|_, count| {
+                    let of_this = kept.min(count.into());
+                    kept -= of_this;
+                    Atoms::range(of_this as u32..count)
+                })
+            }
             Kind::TornAmongAll => Lost::from([self.torn(index)?]),
             Kind::Subsets => self.losing(|at| index >> at & 1 == 1),
             Kind::AtomSubsets => {
@@ -157,18 +227,18 @@ impl<'r> Plan<'r> {
 
     /// The kind whose turn an index is, and which one of it.
     fn turn(&self, index: u64) -> Option<(usize, u64)> {
-        let before = |round: u64| self.lengths.iter().map(|length| (*length).min(round)).sum::<u64>();
+        let before = |round: u64| self.extent.lengths.iter().map(|length| (*length).min(round)).sum::<u64>();
         if index >= self.len() {
             return None;
         }
         // The last round that begins at or before the index.
-        let (mut low, mut high) = (0, self.lengths.iter().copied().max().unwrap_or(0));
+        let (mut low, mut high) = (0, self.extent.lengths.iter().copied().max().unwrap_or(0));
         while low + 1 < high {
             let middle = low + (high - low) / 2;
             if before(middle) <= index { low = middle } else { high = middle }
         }
         let rest = (index - before(low)) as usize;
-        let kind = self.lengths.iter().enumerate().filter(|(_, length)| **length > low).nth(rest)?.0;
+        let kind = self.extent.lengths.iter().enumerate().filter(|(_, length)| **length > low).nth(rest)?.0;
         Some((kind, low))
     }
 

@@ -74,7 +74,7 @@ pub(crate) fn check_all(
     let mut counts = Counts {
         moments: queue.moments() as u64,
         is_complete: queue.is_complete,
-        allowed_log10: log10_of_sum(&queue.atoms),
+        allowed_log10: log10_of_sum(&queue.allowed_log2),
         ..Counts::default()
     };
     if let Some(mut failure) = complete(config, run, scratch, stop)? {

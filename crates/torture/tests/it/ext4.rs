@@ -2,7 +2,8 @@
 
 use crate::common::{ext4, has_ext4, tried};
 use phelsuma_torture::model::Policy;
-use phelsuma_torture::{Config, FailureKind};
+use phelsuma_torture::{Config, FailureKind, Files, torture};
+use std::sync::atomic::AtomicBool;
 
 /// Replaces a file by renaming. Marks go by the socket: `sync` comes before each of them where the cache keeps all.
 fn renames(before: &str, after: &str) -> String {
@@ -73,4 +74,25 @@ fn a_file_system_that_does_not_mount_is_a_failure_of_its_own() {
     let workload = r#"dd if=/dev/zero of="$PHELSUMA_DEVICE" bs=4096 count=1 conv=notrunc,fsync 2>/dev/null"#;
     let report = tried(&ext4(workload, "true")).unwrap();
     assert!(report.failed.contains_key(&FailureKind::Mount), "{}", report.text());
+}
+
+#[test]
+fn a_saved_run_is_only_checked_under_a_policy_that_it_was_recorded_for() {
+    if !has_ext4() {
+        return;
+    }
+    let path = std::env::temp_dir().join(format!("phelsuma-torture-test-policy.{}.run", std::process::id()));
+    for (recorded, other, said) in [
+        (Policy::All, Policy::Subset, "synced the page cache: it is for --cache-policy all alone"),
+        (Policy::Subset, Policy::All, "--cache-policy all takes a run that was recorded with it"),
+    ] {
+        let config = Config { policy: recorded, ..ext4("true", "true") };
+        let tried = |config: &Config, files: &Files| torture(config, files, &AtomicBool::new(false), &|_| {});
+        tried(&config, &Files { save: Some(path.clone()), ..Files::default() }).unwrap();
+        let from = Files { from: Some(path.clone()), ..Files::default() };
+        assert!(!tried(&config, &from).unwrap().has_failed());
+        let error = tried(&Config { policy: other, ..config }, &from).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    std::fs::remove_file(path).unwrap();
 }

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use phelsuma_torture::model::{Cursor, Depth, Plan, Policy, Run, moments};
-use phelsuma_torture::{Format, saved};
+use phelsuma_torture::saved::{self, Made};
 use proptest::prelude::*;
 use std::io::{Read, Write};
 
@@ -38,10 +38,11 @@ fn used(run: &Run) {
 fn what_was_saved_is_read() {
     let run = small_run();
     let mut bytes = Vec::new();
-    saved::write(&mut bytes, &run, &Format::default()).unwrap();
-    let (read, format) = saved::read(bytes.as_slice(), 1 << 20).unwrap();
+    let made = Made { are_marks_synced: true, ..Made::default() };
+    saved::write(&mut bytes, &run, &made).unwrap();
+    let (read, as_made) = saved::read(bytes.as_slice(), 1 << 20).unwrap();
     assert_eq!((read.events, read.base, read.shape, read.end), (run.events, run.base, run.shape, run.end));
-    assert_eq!(format, Format::default());
+    assert_eq!(as_made, made);
 }
 
 proptest! {
@@ -53,7 +54,7 @@ proptest! {
         cut in prop::option::of(any::<prop::sample::Index>()),
     ) {
         let mut bytes = Vec::new();
-        saved::write(&mut bytes, &small_run(), &Format::default()).unwrap();
+        saved::write(&mut bytes, &small_run(), &Made::default()).unwrap();
         let mut inside = Vec::new();
         GzDecoder::new(bytes.as_slice()).read_to_end(&mut inside).unwrap();
         // Most of what decides is in front of the data.

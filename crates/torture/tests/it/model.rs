@@ -2,7 +2,7 @@
 //!
 //! It does not test the recorder, nor whether a kernel asks what this model takes it to ask.
 
-use phelsuma_torture::model::{Content, Cursor, Depth, Event, Plan, Policy, Run, Shape, State, moments};
+use phelsuma_torture::model::{Content, Cursor, Depth, Event, Extent, Plan, Policy, Run, Shape, State, moments};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
@@ -79,8 +79,11 @@ fn planned(run: &Run, policy: Policy, depth: Depth) -> BTreeSet<Seen> {
     let mut seen = BTreeSet::new();
     let mut identities = HashMap::new();
     let mut cursor = Cursor::new(run, policy);
-    for moment in moments(run, policy) {
+    let moments = moments(run, policy);
+    let extents = Extent::of_all(run, policy, &moments, depth);
+    for (moment, extent) in moments.into_iter().zip(extents) {
         let plan = Plan::new(run, policy, moment, depth);
+        assert_eq!(plan.extent(), extent);
         for index in 0..plan.len() {
             let state = plan.state(index).unwrap();
             let id = state.id(run, policy);
@@ -104,6 +107,37 @@ fn planned(run: &Run, policy: Policy, depth: Depth) -> BTreeSet<Seen> {
     }
     assert_eq!(identities.len(), seen.len(), "one state, two identities");
     seen
+}
+
+/// Whether all plans say that they have all that is allowed.
+fn is_complete(run: &Run, policy: Policy, depth: Depth) -> bool {
+    Extent::of_all(run, policy, &moments(run, policy), depth).iter().all(|extent| extent.is_complete)
+}
+
+/// A drive that does not reorder, unit by unit: at each cut, the content after each unit that was pending.
+fn allowed_in_order(run: &Run) -> BTreeSet<Seen> {
+    let mut all = BTreeSet::new();
+    let mut before: Vec<u8> = (0..UNITS).map(|unit| if unit == 1 { 9 } else { 0 }).collect();
+    // What has been there since the last flush.
+    let mut since = vec![before.clone()];
+    let mut marks = 0;
+    all.insert((before.clone(), 0));
+    for event in &run.events {
+        match event {
+            Event::Flush => since = vec![before.clone()],
+            Event::Mark(_) => marks += 1,
+            Event::Write { .. } | Event::Trim { .. } => {
+                let (offset, length) = event.range().unwrap();
+                let value = event.bytes(offset, 1).map_or(0, |bytes| bytes[0]);
+                for unit in offset / UNIT..(offset + length) / UNIT {
+                    before[unit as usize] = value;
+                    since.push(before.clone());
+                }
+            }
+        }
+        all.extend(since.iter().map(|content| (content.clone(), marks)));
+    }
+    all
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -137,6 +171,33 @@ proptest! {
         let policy = if lies { Policy::Lies } else { Policy::Subset };
         let depth = Depth { subsets: 20, samples: 0, seed: 1 };
         prop_assert_eq!(planned(&run, policy, depth), allowed(&run, lies));
+    }
+
+    #[test]
+    fn a_drive_that_does_not_reorder_leaves_exactly_what_came_first(
+        events in prop::collection::vec(event(), 0..12),
+        samples in 0..40u32,
+    ) {
+        let run = run(events, 512);
+        let (depth, allowed) = (Depth { subsets: 5, samples, seed: 1 }, allowed_in_order(&run));
+        let planned = planned(&run, Policy::Prefix, depth);
+        prop_assert!(planned.is_subset(&allowed), "{:?}", planned.difference(&allowed));
+        if is_complete(&run, Policy::Prefix, depth) {
+            prop_assert_eq!(planned, allowed);
+        } else {
+            prop_assert!(samples < 36);
+        }
+    }
+
+    #[test]
+    fn a_plan_that_is_called_complete_has_all_that_is_allowed(
+        events in prop::collection::vec(event(), 0..7),
+        subsets in 0..8u32,
+        samples in 0..3u32,
+    ) {
+        let (run, depth) = (run(events, 512), Depth { subsets, samples, seed: 1 });
+        let (planned, allowed) = (planned(&run, Policy::Subset, depth), allowed(&run, false));
+        prop_assert!(!is_complete(&run, Policy::Subset, depth) || planned == allowed);
     }
 
     #[test]
