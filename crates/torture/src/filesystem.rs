@@ -59,7 +59,7 @@ impl Filesystem {
     pub(crate) fn size_min(self) -> u64 {
         match self {
             Self::None => 4096,
-            Self::Ext4 => 8 << 20,
+            Self::Ext4 => 9 << 20,
             Self::Xfs => 300 << 20,
             Self::Btrfs => 114 << 20,
         }

@@ -109,14 +109,40 @@ pub fn write(to: impl Write, run: &Run, made: &Made) -> io::Result<()> {
     out.finish()?.flush()
 }
 
+/// Bytes of the drive of a saved run.
+pub(crate) fn size(path: &Path) -> Outcome<u64> {
+    let about = |error: io::Error| TortureError::about(&path.display().to_string(), error);
+    let file = File::open(path).map_err(about)?;
+    let head = head(&mut BufReader::new(GzDecoder::new(BufReader::new(file))));
+    head.map(|head| head.size).map_err(|error| is_none(path, error))
+}
+
+fn is_none(path: &Path, error: io::Error) -> TortureError {
+    TortureError::Input(format!("{} is no run that --save has written: {error}", path.display()))
+}
+
+fn wrong(text: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text.to_string())
+}
+
+fn head(input: &mut impl BufRead) -> io::Result<Head> {
+    let mut first = vec![0; FIRST.len()];
+    input.read_exact(&mut first)?;
+    if first != FIRST.as_bytes() {
+        return Err(wrong("its first line is another one"));
+    }
+    let mut head = Vec::new();
+    input.take(HEAD_BYTES_MAX).read_until(b'\n', &mut head)?;
+    serde_json::from_slice(&head).map_err(|error| wrong(&format!("its head: {error}")))
+}
+
 /// Reads a run, of at most so many bytes.
 ///
 /// # Errors
 /// The file cannot be read, or is none.
 pub fn load(path: &Path, log_limit: u64) -> Outcome<(Run, Made)> {
     let file = File::open(path).map_err(|error| TortureError::about(&path.display().to_string(), error))?;
-    read(BufReader::new(file), log_limit)
-        .map_err(|error| TortureError::Input(format!("{} is no run that --save has written: {error}", path.display())))
+    read(BufReader::new(file), log_limit).map_err(|error| is_none(path, error))
 }
 
 /// Reads a run from anywhere.
@@ -124,16 +150,8 @@ pub fn load(path: &Path, log_limit: u64) -> Outcome<(Run, Made)> {
 /// # Errors
 /// It is none.
 pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Made)> {
-    let wrong = |text: &str| io::Error::new(io::ErrorKind::InvalidData, text.to_string());
     let mut input = BufReader::new(GzDecoder::new(from));
-    let mut first = vec![0; FIRST.len()];
-    input.read_exact(&mut first)?;
-    if first != FIRST.as_bytes() {
-        return Err(wrong("its first line is another one"));
-    }
-    let mut head = Vec::new();
-    (&mut input).take(HEAD_BYTES_MAX).read_until(b'\n', &mut head)?;
-    let head: Head = serde_json::from_slice(&head).map_err(|error| wrong(&format!("its head: {error}")))?;
+    let head = head(&mut input)?;
     let shape = Shape { size: head.size, unit: head.unit, atomic_write: head.atomic_write };
     let unit = u64::from(shape.unit);
     if !shape.unit.is_power_of_two()

@@ -11,6 +11,7 @@ use crate::search::{Counts, check_all, check_one};
 use crate::sys::folders::Scratch;
 use crate::sys::mounts::{Namespace, separate};
 use crate::unsynced::{Unsynced, of_run};
+use crate::view::base_mounts;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -63,7 +64,8 @@ pub fn torture(
 }
 
 fn on_thread(config: &Config, files: &Files, stop: &AtomicBool, watch: &(dyn Fn(Progress) + Sync)) -> Outcome<Report> {
-    let room = config.shape.size.saturating_mul(config.jobs as u64 + 1);
+    let size = files.from.as_ref().map_or(Ok(config.shape.size), |path| saved::size(path))?;
+    let room = size.saturating_mul(config.jobs as u64 + 1);
     // Before the mounts are separate: what removes the folder sees none of them.
     let scratch = Scratch::new(room)?;
     let mut namespace = None;
@@ -75,8 +77,10 @@ fn on_thread(config: &Config, files: &Files, stop: &AtomicBool, watch: &(dyn Fn(
     let mut unwritten = Vec::new();
     if let Some(path) = &files.save {
         // What was recorded is checked in any case.
-        unwritten.extend(saved::save(path, &run, &saved::Made::under(config.policy, &config.format)).err().map(|error| error.to_string()));
+        let made = saved::Made::under(config.policy, &config.format);
+        unwritten.extend(saved::save(path, &run, &made).err().map(|error| error.to_string()));
     }
+    base_mounts(&config, &run, &scratch)?;
     if let Some(id) = &files.replay {
         let state = State::of_id(id, &run, config.policy).map_err(|error| TortureError::Input(error.to_string()))?;
         let (kind, described) = check_one(&config, &run, &scratch, &state, stop)?;

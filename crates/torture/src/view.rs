@@ -4,11 +4,13 @@ use crate::command::{Ended, Job, with_output};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
 use crate::filesystem::device;
-use crate::model::{Cursor, Run, State};
+use crate::model::{Cursor, Lost, Run, State};
 use crate::sys::folders::Scratch;
+use crate::sys::loops::Loop;
+use crate::sys::mounts::{self, Mounted};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -56,10 +58,41 @@ pub(crate) enum Verdict {
 
 /// A folder in which a command may write, whichever user it runs as.
 pub(crate) fn writable(folder: PathBuf) -> Outcome<PathBuf> {
-    let anyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-    let set = fs::set_permissions(&folder, anyone);
+    let set = fs::set_permissions(&folder, fs::Permissions::from_mode(0o777));
     set.map_err(|error| TortureError::about(&folder.display().to_string(), error))?;
     Ok(folder)
+}
+
+/// Longer names of states are abbreviated: the kernel takes 128 KiB of an environment variable.
+const NAME_BYTES_MAX: usize = 32 << 10;
+
+/// The name of a state as a check gets it.
+fn name_for_check(id: String, cut: u32) -> String {
+    if id.len() <= NAME_BYTES_MAX {
+        return id;
+    }
+    format!("{cut}#{:016x}", xxhash_rust::xxh3::xxh3_64(id.as_bytes()))
+}
+
+/// Whether the file system mounts as it was when recording began. If it does not, its states say nothing.
+pub(crate) fn base_mounts(config: &Config, run: &Run, scratch: &Scratch) -> Outcome {
+    if !config.format.is_some() {
+        return Ok(());
+    }
+    let view = View::new(config, scratch, "base")?;
+    let mut cursor = Cursor::new(run, config.policy);
+    cursor.set(&State { cut: 0, lost: Lost::new() });
+    view.put(&cursor)?;
+    view.mounted_once()?.map_err(|error| {
+        let what = "the file system does not mount even as it was before the workload; --mount-options may be wrong";
+        TortureError::about(what, error)
+    })?;
+    view.file.set_len(0).map_err(|error| TortureError::about(&view.image.display().to_string(), error))
+}
+
+/// With mounts of its own.
+fn alone<T: Send>(work: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
+    mounts::alone(work).unwrap_or_else(|error| Err(TortureError::about("no thread can be started", error)))
 }
 
 /// A worker's image, and folders.
@@ -82,8 +115,7 @@ impl<'c> View<'c> {
         let image = folder.join("image");
         let open = File::options().create(true).truncate(true).read(true).write(true).open(&image);
         let file = open.map_err(|error| TortureError::about(&image.display().to_string(), error))?;
-        let anyone = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-        let set = fs::set_permissions(&image, anyone);
+        let set = fs::set_permissions(&image, fs::Permissions::from_mode(0o666));
         set.map_err(|error| TortureError::about(&image.display().to_string(), error))?;
         Ok(Self { config, scratch, file, image, folder, mount, work })
     }
@@ -112,41 +144,59 @@ impl<'c> View<'c> {
         if !self.config.format.is_some() {
             return Ok(false);
         }
+        Ok(self.mounted_once()?.is_ok())
+    }
+
+    fn mounted_once(&self) -> Outcome<std::io::Result<()>> {
         let device = device(&self.image, self.config.shape.unit)?;
-        let mounted = self.config.format.mount(&device, &self.mount);
-        Ok(mounted.is_ok_and(|mounted| mounted.unmount().is_ok()))
+        let mounted = alone(|| Ok(self.config.format.mount(&device, &self.mount).and_then(Mounted::unmount)))?;
+        self.closed(device)?;
+        Ok(mounted)
+    }
+
+    /// Whoever still had the device open would change the next state.
+    fn closed(&self, device: Loop) -> Outcome {
+        let path = device.path().display().to_string();
+        if device.close() {
+            return Ok(());
+        }
+        let check = &self.config.check;
+        Err(TortureError::Input(format!("the check `{check}` has left {path}, its PHELSUMA_DEVICE, in use")))
     }
 
     /// Recovers and checks what the image holds.
     pub(crate) fn check(&self, run: &Run, state: &State, stop: &AtomicBool) -> Outcome<Verdict> {
         let about = |error: std::io::Error| TortureError::about(&self.folder.display().to_string(), error);
         // What an earlier check left is none of this one's.
+        if mounts::is_in_use(&self.folder).unwrap_or(false) {
+            let (check, at) = (&self.config.check, self.folder.display());
+            return Err(TortureError::Input(format!("the check `{check}` has left something mounted in {at}")));
+        }
         let _ = fs::remove_dir_all(&self.work);
         fs::create_dir(&self.work).map_err(about)?;
         let work = writable(self.work.clone())?;
         let marks = self.folder.join("marks");
         let text: String = run.marks(state.cut).flat_map(|mark| [mark, "\n"]).collect();
         fs::write(&marks, text).map_err(about)?;
+        fs::set_permissions(&marks, fs::Permissions::from_mode(0o644)).map_err(about)?;
+        let name = name_for_check(state.id(run, self.config.policy), state.cut);
         let mut environment: Vec<(&'static str, OsString)> =
-            vec![("PHELSUMA_MARKS", marks.into()), ("PHELSUMA_STATE", state.id(run, self.config.policy).into())];
+            vec![("PHELSUMA_MARKS", marks.into()), ("PHELSUMA_STATE", name.into())];
         environment.push(("PHELSUMA_SCRATCH", work.into()));
         if !self.config.format.is_some() {
             environment.push(("PHELSUMA_DEVICE", self.image.clone().into()));
-            return self.run_commands(&environment, stop);
+            return alone(|| self.run_commands(&environment, stop));
         }
         let device = device(&self.image, self.config.shape.unit)?;
-        let mounted = match self.config.format.mount(&device, &self.mount) {
-            Ok(mounted) => mounted,
-            Err(error) => return Ok(Verdict::Wrong(FailureKind::Mount, error.to_string())),
-        };
         environment.push(("PHELSUMA_DEVICE", device.path().into()));
         environment.push(("PHELSUMA_MOUNT", self.mount.clone().into()));
-        let verdict = self.run_commands(&environment, stop)?;
-        // All that the commands started is dead, so nothing is open. What the check broke goes with the mount.
-        if let Err(error) = mounted.unmount() {
-            return Err(TortureError::about("the file system of a state cannot be unmounted", error));
-        }
-        drop(device);
+        let verdict = alone(|| match self.config.format.mount(&device, &self.mount) {
+            // All that the commands started is dead, so nothing is open. What they mounted goes with the thread; what
+            // they unmounted is gone.
+            Ok(_mounted) => self.run_commands(&environment, stop),
+            Err(error) => Ok(Verdict::Wrong(FailureKind::Mount, error.to_string())),
+        })?;
+        self.closed(device)?;
         Ok(verdict)
     }
 
@@ -178,5 +228,18 @@ impl<'c> View<'c> {
             }
         }
         Ok(Verdict::Right)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_of_a_state_is_abbreviated() {
+        assert_eq!(name_for_check("57-41".to_string(), 57), "57-41");
+        let (one, other) = ("57-".to_string() + &"4".repeat(200_000), "57-".to_string() + &"5".repeat(200_000));
+        let (one, other) = (name_for_check(one, 57), name_for_check(other, 57));
+        assert!(one.starts_with("57#") && one.len() == 19 && one != other, "{one} {other}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Outcome, TortureError};
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Waits for the end of this process at a pipe, and removes the folder.
 const CLEANER: &str = r#"trap '' INT TERM HUP; cat >/dev/null
-fusermount3 -uzq "$0/fuse" 2>/dev/null; rm -rf --one-file-system "$0""#;
+fusermount3 -uzq "$1/fuse" 2>/dev/null; rm -rf --one-file-system "$0""#;
 
 /// A folder for images and mounts.
 #[derive(Debug)]
@@ -27,11 +28,16 @@ impl Scratch {
         let parent =
             if free_bytes(memory).is_some_and(|free| free > bytes) { memory.into() } else { std::env::temp_dir() };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("phelsuma-torture.{}.{number}", std::process::id()));
-        // A program may run as another user, and passes through here; it does not list it.
-        fs::DirBuilder::new().mode(0o711).create(&path).map_err(|error| about(&path, error))?;
+        let outer = parent.join(format!("phelsuma-torture.{}.{number}", std::process::id()));
+        fs::DirBuilder::new().mode(0o700).create(&outer).map_err(|error| about(&outer, error))?;
+        let path = outer.join(name().map_err(|error| TortureError::about("/dev/urandom", error))?);
+        made(&path, 0o711)?;
+        if rustix::process::geteuid().is_root() {
+            // A program may run as another user. It passes through by the name that it is given, and cannot list it.
+            made(&outer, 0o711)?;
+        }
         let mut cleaner = Command::new("/bin/sh");
-        cleaner.args(["-c", CLEANER]).arg(&path).current_dir("/").process_group(0);
+        cleaner.args(["-c", CLEANER]).arg(&outer).arg(&path).current_dir("/").process_group(0);
         cleaner.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let cleaner = cleaner.spawn().map_err(|error| TortureError::about("/bin/sh cannot be started", error))?;
         Ok(Self { path, cleaner })
@@ -40,10 +46,7 @@ impl Scratch {
     /// A folder in it.
     pub(crate) fn folder(&self, name: &str) -> Outcome<PathBuf> {
         let path = self.path.join(name);
-        fs::DirBuilder::new().recursive(true).mode(0o755).create(&path).map_err(|error| about(&path, error))?;
-        // Whatever the umask is.
-        let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(&path, mode).map_err(|error| about(&path, error))?;
+        made(&path, 0o755)?;
         Ok(path)
     }
 
@@ -59,7 +62,7 @@ impl Scratch {
 
     /// What to say then.
     pub(crate) fn full(&self) -> TortureError {
-        let place = self.path.parent().unwrap_or(&self.path).display();
+        let place = self.path.ancestors().nth(2).unwrap_or(&self.path).display();
         TortureError::Input(format!(
             "{place} is full: drives of states do not fit; fewer --jobs or a smaller --size would"
         ))
@@ -71,6 +74,22 @@ impl Drop for Scratch {
         drop(self.cleaner.stdin.take());
         let _ = self.cleaner.wait();
     }
+}
+
+/// A name that another user cannot guess.
+fn name() -> std::io::Result<String> {
+    let mut bytes = [0; 8];
+    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(format!("{:016x}", u64::from_le_bytes(bytes)))
+}
+
+/// A folder with these permissions, whatever the umask is.
+fn made(path: &Path, mode: u32) -> Outcome {
+    let make = || {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    };
+    make().map_err(|error| about(path, error))
 }
 
 fn about(path: &Path, error: std::io::Error) -> TortureError {

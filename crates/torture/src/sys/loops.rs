@@ -7,6 +7,10 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long one waits for what still has it open.
+const BUSY_MAX: Duration = Duration::from_secs(5);
 
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
@@ -46,8 +50,10 @@ struct Configuration {
 #[derive(Debug)]
 pub(crate) struct Loop {
     /// The kernel removes it when this is closed, and nothing is mounted from it.
-    _device: File,
+    device: File,
     path: PathBuf,
+    /// The file, as the kernel calls it.
+    backing: PathBuf,
 }
 
 impl Loop {
@@ -71,7 +77,8 @@ impl Loop {
             configuration.info.flags = flags;
             // SAFETY: the argument is the struct that the kernel takes, and lives until the call returns.
             if unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &raw const configuration) } == 0 {
-                return Ok(Self { _device: device, path });
+                let backing = file.canonicalize()?;
+                return Ok(Self { device, path, backing });
             }
             let error = io::Error::last_os_error();
             match error.raw_os_error() {
@@ -81,6 +88,23 @@ impl Loop {
             }
         }
         Err(io::Error::from_raw_os_error(libc::EBUSY))
+    }
+
+    /// Closes it. Whether the kernel has removed it, once what was just being closed is closed.
+    pub(crate) fn close(self) -> bool {
+        let Self { device, path, backing } = self;
+        drop(device);
+        let name = path.file_name().unwrap_or_default();
+        let of_kernel = Path::new("/sys/block").join(name).join("loop/backing_file");
+        let began = Instant::now();
+        // Another process may have the same number by now.
+        while std::fs::read_to_string(&of_kernel).is_ok_and(|file| Path::new(file.trim_end_matches('\n')) == backing) {
+            if began.elapsed() > BUSY_MAX {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
     }
 
     /// Its file in `/dev`.

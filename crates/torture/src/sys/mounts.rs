@@ -30,18 +30,42 @@ impl Drop for Namespace {
     }
 }
 
+/// Does it on a thread with mounts of its own, where they can be had. What is mounted there, by commands too, is gone
+/// with the thread, and what it unmounts is unmounted there alone.
+pub(crate) fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    std::thread::scope(|scope| {
+        let on_thread = || {
+            // Who cannot have them cannot mount either.
+            let _ = unshared();
+            work()
+        };
+        let thread = std::thread::Builder::new().spawn_scoped(scope, on_thread)?;
+        thread.join().map_err(|_| io::Error::other("a defect: it panicked"))
+    })
+}
+
+/// Whether anything is mounted in a folder.
+pub(crate) fn is_in_use(folder: &Path) -> io::Result<bool> {
+    let all = std::fs::read_to_string("/proc/thread-self/mountinfo")?;
+    Ok(all.lines().filter_map(|line| line.split(' ').nth(4)).any(|at| Path::new(at).starts_with(folder)))
+}
+
 /// Gives this thread, and those that it starts from now on, mounts of their own.
-#[allow(unsafe_code)]
 pub(crate) fn separate() -> io::Result<Namespace> {
-    // SAFETY: it takes a value. This thread alone moves; others share nothing with it that would be invalid then.
-    if unsafe { libc::unshare(libc::CLONE_NEWNS) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    unshared()?;
     let mut keeper = Command::new("/bin/sh");
     keeper.args(["-c", "trap '' INT TERM HUP; cat >/dev/null"]).current_dir("/").process_group(0);
     keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(Namespace { keeper: keeper.spawn()? })
+}
+
+#[allow(unsafe_code)]
+fn unshared() -> io::Result<()> {
+    // SAFETY: it takes a value. This thread alone moves; others share nothing with it that would be invalid then.
+    if unsafe { libc::unshare(libc::CLONE_NEWNS) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
 }
 
 /// A mounted file system. Dropped, it is unmounted in any case.

@@ -91,8 +91,12 @@ fn a_saved_run_is_only_checked_under_a_policy_that_it_was_recorded_for() {
         tried(&config, &Files { save: Some(path.clone()), ..Files::default() }).unwrap();
         let from = Files { from: Some(path.clone()), ..Files::default() };
         assert!(!tried(&config, &from).unwrap().has_failed());
-        let error = tried(&Config { policy: other, ..config }, &from).unwrap_err();
+        let error = tried(&Config { policy: other, ..config.clone() }, &from).unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
+        let mut config = config;
+        config.format.mount_options = "nonsense=1".to_string();
+        let error = tried(&config, &from).unwrap_err();
+        assert!(error.to_string().contains("--mount-options may be wrong"), "{error}");
     }
     std::fs::remove_file(path).unwrap();
 }

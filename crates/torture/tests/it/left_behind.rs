@@ -1,6 +1,6 @@
 //! Nothing is left behind: no process, no mount, no loop device, no folder.
 
-use crate::common::{has_ext4, has_fuse, raw, tried};
+use crate::common::{ext4, has_ext4, has_fuse, has_program, raw, tried};
 use phelsuma_torture::Config;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,4 +101,61 @@ fn a_signal_to_stop_leaves_nothing_behind() {
             until(&format!("{part} {signal}: {:?}", traces(tool.id())), || traces(tool.id()).is_empty());
         }
     }
+}
+
+#[test]
+fn what_a_check_mounts_is_gone_with_it_and_what_it_unmounts_is_its_own_matter() {
+    if !has_ext4() {
+        return;
+    }
+    let precious = std::env::temp_dir().join(format!("phelsuma-torture-test-precious.{}", std::process::id()));
+    fs::create_dir(&precious).unwrap();
+    fs::write(precious.join("file"), "precious").unwrap();
+    let check = format!(
+        r#"[ ! -e "{0}/file" ] && exit 9; cd "$PHELSUMA_SCRATCH"; mkdir bound other && mount --bind "{0}" bound || exit 1
+        [ -n "$PHELSUMA_MOUNT" ] || exit 0
+        mount "$PHELSUMA_DEVICE" other && umount "$PHELSUMA_MOUNT" && touch other/file"#,
+        precious.display()
+    );
+    for config in [raw("echo 1 >&$PHELSUMA_MARK_FD", &check), ext4("touch $PHELSUMA_MOUNT/a; sync", &check)] {
+        let report = tried(&config).unwrap();
+        assert!(!report.has_failed() && report.states > 1, "{}", report.text());
+    }
+    assert_eq!(fs::read_to_string(precious.join("file")).unwrap(), "precious");
+    fs::remove_dir_all(precious).unwrap();
+}
+
+#[test]
+fn a_check_that_leaves_the_device_in_use_stops_everything() {
+    if !has_ext4() || !has_program("losetup") {
+        return;
+    }
+    let list = std::env::temp_dir().join(format!("phelsuma-torture-test-loops.{}", std::process::id()));
+    let check = format!(r#"losetup -f --show "$PHELSUMA_DEVICE" >>{}"#, list.display());
+    let tried = tried(&Config { jobs: 1, ..ext4("true", &check) });
+    for device in fs::read_to_string(&list).unwrap().lines() {
+        assert!(Command::new("losetup").args(["-d", device]).status().unwrap().success());
+    }
+    fs::remove_file(list).unwrap();
+    let error = tried.unwrap_err().to_string();
+    assert!(error.contains("has left /dev/loop") && error.contains("in use"), "{error}");
+}
+
+#[test]
+fn a_narrow_umask_keeps_no_check_of_another_user_out() {
+    if !has_ext4() || !has_program("setpriv") || !tool().exists() {
+        return;
+    }
+    let as_other = "setpriv --reuid 65534 --clear-groups sh -c";
+    let check = format!(
+        "{as_other} 'touch $PHELSUMA_SCRATCH/here && cat $PHELSUMA_MARKS >/dev/null && dd if=/dev/zero \
+        of=$PHELSUMA_DEVICE bs=512 count=1 conv=notrunc'"
+    );
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", r#"umask 077; exec "$0" torture --size 64KiB --workload "$1" --check "$2""#]).arg(tool());
+    command
+        .arg(check.replace("cat $PHELSUMA_MARKS >/dev/null", "cd /").replace("touch $PHELSUMA_SCRATCH/here", "true"));
+    command.arg(&check);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
