@@ -3,13 +3,11 @@
 use crate::error::{Outcome, TortureError};
 use crate::sys::supervisor::supervise;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 /// Of its output, what is kept.
-const TAIL_BYTES: u64 = 4096;
+const TAIL_BYTES: usize = 4096;
 const TAIL_LINES: usize = 10;
 
 /// The descriptor of what a command inherits: of one digit, as shells take it.
@@ -27,8 +25,6 @@ pub(crate) const INHERITED: u32 = 3;
 pub(crate) struct Job<'a> {
     /// As a shell takes it.
     pub(crate) command: &'a str,
-    /// A file for its output.
-    pub(crate) output: &'a Path,
     /// What it finds in its environment.
     pub(crate) environment: &'a [(&'static str, OsString)],
     /// It may take so long.
@@ -64,47 +60,50 @@ impl Job<'_> {
     /// Runs it. The text is the last lines of its output.
     pub(crate) fn run(&self, stop: &AtomicBool) -> Outcome<(Ended, String)> {
         let cannot = |error: std::io::Error| TortureError::about("/bin/sh cannot be started", error);
-        let mut output = File::options()
-            .create(true)
-            .truncate(true)
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_APPEND)
-            .open(self.output)
-            .map_err(|error| TortureError::about(&self.output.display().to_string(), error))?;
+        let (pipe, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(|error| cannot(error.into()))?;
+        rustix::fs::fcntl_setfl(&pipe, OFlags::NONBLOCK).map_err(|error| cannot(error.into()))?;
+        let mut output = Output { pipe: Some(pipe), bytes: Vec::new() };
         let mut command = Command::new("/bin/sh");
         // On the line of the command: its shell counts lines from 1.
         let inherits = self.inherited.map(|fd| format!("exec {INHERITED}>/proc/self/fd/{}; ", fd.as_raw_fd()));
         let text = inherits.unwrap_or_default() + self.command;
         command.args(["-c", text.as_str()]).stdin(Stdio::null());
-        command.stdout(output.try_clone().map_err(cannot)?).stderr(output.try_clone().map_err(cannot)?);
+        command.stdout(write.try_clone().map_err(cannot)?).stderr(write);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         supervise(&mut command, self.inherited.map(|fd| fd.as_raw_fd()));
         let mut child = command.spawn().map_err(cannot)?;
+        // It has the ends of the pipe that are written to.
+        drop(command);
         let pid = Pid::from_child(&child);
-        let ended = wait(pid, self.timeout, stop);
+        let ended = wait(pid, self.timeout, stop, &mut output).map_err(cannot)?;
         if ended != Ended::Code(0) {
             // The supervisor kills the rest and ends.
             let _ = kill_process(pid, Signal::TERM);
         }
         let code = child.wait().map_err(cannot)?.code().unwrap_or(-1);
-        let tail = tail(&mut output);
-        Ok((if ended == Ended::Code(0) { Ended::Code(code) } else { ended }, tail))
+        Ok((if ended == Ended::Code(0) { Ended::Code(code) } else { ended }, output.tail()))
     }
 }
 
 /// Waits for the supervisor: a code of 0 says that it has ended with one.
-fn wait(pid: Pid, timeout: Option<Duration>, stop: &AtomicBool) -> Ended {
+fn wait(pid: Pid, timeout: Option<Duration>, stop: &AtomicBool, output: &mut Output) -> std::io::Result<Ended> {
     let began = Instant::now();
-    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return Ended::Code(0) };
+    let process = pidfd_open(pid, PidfdFlags::empty())?;
     loop {
         let left = timeout.map_or(LOOK, |timeout| timeout.saturating_sub(began.elapsed()).min(LOOK));
         let left = Timespec { tv_sec: 0, tv_nsec: left.as_nanos() as _ };
-        match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&left)) {
-            Ok(1..) => return Ended::Code(0),
-            _ if stop.load(Ordering::Relaxed) => return Ended::Stopped,
-            _ if timeout.is_some_and(|timeout| began.elapsed() >= timeout) => return Ended::TimedOut,
-            _ => {}
+        let mut polled = [
+            PollFd::new(&process, PollFlags::IN),
+            PollFd::new(output.pipe.as_ref().unwrap_or(&process), PollFlags::IN),
+        ];
+        let count = poll(&mut polled, Some(&left));
+        let has_ended = count.is_ok() && !polled[0].revents().is_empty();
+        output.take();
+        match () {
+            () if has_ended => return Ok(Ended::Code(0)),
+            () if stop.load(Ordering::Relaxed) => return Ok(Ended::Stopped),
+            () if timeout.is_some_and(|timeout| began.elapsed() >= timeout) => return Ok(Ended::TimedOut),
+            () => {}
         }
     }
 }
@@ -114,16 +113,36 @@ pub(crate) fn with_output(text: String, output: &str) -> String {
     if output.is_empty() { text } else { format!("{text}: {}", output.replace('\n', "; ")) }
 }
 
-fn tail(output: &mut File) -> String {
-    let length = output.metadata().map_or(0, |data| data.len());
-    let mut bytes = Vec::new();
-    let read = output
-        .seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))
-        .and_then(|_| output.take(TAIL_BYTES).read_to_end(&mut bytes));
-    if read.is_err() {
-        return String::new();
+/// The end of what a command says: all else is let go.
+struct Output {
+    /// It does not block. None when nobody writes any more.
+    pipe: Option<OwnedFd>,
+    bytes: Vec<u8>,
+}
+
+impl Output {
+    /// Takes what is there, of at most one buffer. False: nothing is.
+    fn take(&mut self) -> bool {
+        let mut buffer = [0; 1 << 16];
+        let Some(pipe) = &self.pipe else { return false };
+        match rustix::io::read(pipe, &mut buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(length) => self.bytes.extend_from_slice(&buffer[..length]),
+            Err(_) => return false,
+        }
+        self.bytes.drain(..self.bytes.len().saturating_sub(TAIL_BYTES));
+        true
     }
-    let text = String::from_utf8_lossy(&bytes);
+
+    /// The last lines.
+    fn tail(mut self) -> String {
+        while self.take() {}
+        tail(&self.bytes)
+    }
+}
+
+fn tail(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
 }

@@ -73,7 +73,7 @@ impl Format {
     }
 
     /// Makes it.
-    pub(crate) fn make(&self, device: &Path, folder: &Path, unit: u32, stop: &AtomicBool) -> Outcome {
+    pub(crate) fn make(&self, device: &Path, unit: u32, stop: &AtomicBool) -> Outcome {
         let sector = match self.filesystem {
             Filesystem::Xfs if unit > 512 => format!("-s size={}", block_bytes(unit)),
             _ => String::new(),
@@ -81,7 +81,6 @@ impl Format {
         let command = format!("{} {sector} {} \"$PHELSUMA_DEVICE\"", self.filesystem.mkfs(), self.mkfs_options);
         let job = Job {
             command: &command,
-            output: &folder.join("output"),
             environment: &[("PHELSUMA_DEVICE", device.into())],
             timeout: None,
             inherited: None,

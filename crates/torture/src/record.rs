@@ -63,7 +63,7 @@ fn on_device(
     let mut mounted = None;
     if config.format.is_some() {
         // On the file, as no file of this process may be a block device over it.
-        config.format.make(file, scratch.path(), config.shape.unit, stop)?;
+        config.format.make(file, config.shape.unit, stop)?;
         let options = match config.format.mount_options.as_str() {
             "" => String::new(),
             options => format!(", with --mount-options {options}"),
@@ -77,16 +77,7 @@ fn on_device(
     } else {
         environment.push(("PHELSUMA_DEVICE", file.into()));
     }
-    let job = |command, inherited| {
-        Job {
-            command,
-            output: &scratch.path().join("workload-output"),
-            environment: &environment,
-            timeout: None,
-            inherited,
-        }
-        .run(stop)
-    };
+    let job = |command, inherited| Job { command, environment: &environment, timeout: None, inherited }.run(stop);
     let synced = || match &mounted {
         Some(mount) => mount.sync().map_err(|error| TortureError::about("the file system cannot be synced", error)),
         None => Ok(()),

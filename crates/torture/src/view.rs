@@ -205,13 +205,7 @@ impl<'c> View<'c> {
             self.config.recover.as_deref().map(|c| ("recovery", c, FailureKind::Recover, FailureKind::RecoverTimeout));
         let check = ("check", self.config.check.as_str(), FailureKind::Check, FailureKind::CheckTimeout);
         for (what, command, failed, too_long) in recover.into_iter().chain([check]) {
-            let job = Job {
-                command,
-                output: &self.folder.join("output"),
-                environment,
-                timeout: Some(self.config.timeout),
-                inherited: None,
-            };
+            let job = Job { command, environment, timeout: Some(self.config.timeout), inherited: None };
             let (ended, output) = job.run(stop)?;
             match ended {
                 Ended::Code(0) => {}

@@ -159,3 +159,17 @@ fn a_narrow_umask_keeps_no_check_of_another_user_out() {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
 }
+
+#[test]
+fn a_command_that_says_much_fills_nothing_and_its_last_lines_are_kept() {
+    if !has_fuse() {
+        return;
+    }
+    // No file of it: it may not grow one.
+    let check = "ulimit -f 1000; yes many | head -c 20000000; echo last >&2; exit 9";
+    let mut config = raw("true", check);
+    config.budget.states = Some(1);
+    let report = tried(&config).unwrap();
+    let said = &report.failures[0].output;
+    assert!(said.starts_with("ended with exit code 9") && said.ends_with("many\nlast") && said.len() < 5000, "{said}");
+}
