@@ -112,7 +112,8 @@ fn what_a_check_mounts_is_gone_with_it_and_what_it_unmounts_is_its_own_matter() 
     fs::create_dir(&precious).unwrap();
     fs::write(precious.join("file"), "precious").unwrap();
     let check = format!(
-        r#"[ ! -e "{0}/file" ] && exit 9; cd "$PHELSUMA_SCRATCH"; mkdir bound other && mount --bind "{0}" bound || exit 1
+        r#"[ ! -e "{0}/file" ] && exit 9; cd "$PHELSUMA_SCRATCH" && mkdir bound other
+        mount --bind "{0}" bound || exit 1
         [ -n "$PHELSUMA_MOUNT" ] || exit 0
         mount "$PHELSUMA_DEVICE" other && umount "$PHELSUMA_MOUNT" && touch other/file"#,
         precious.display()
