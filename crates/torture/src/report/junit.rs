@@ -19,7 +19,8 @@ pub fn junit_of_error(name: &str, error: &str) -> String {
     let (name, error) = (escaped(name), escaped(error));
     let counts = "tests=\"1\" failures=\"0\" errors=\"1\"";
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  <testsuite name=\"{name}\" {counts}>\n    \
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n  \
+         <testsuite name=\"{name}\" {counts}>\n    \
          <testcase classname=\"phelsuma.torture\" name=\"{name}: every state\">\n      \
          <error message=\"{error}\"/>\n    </testcase>\n  </testsuite>\n</testsuites>\n"
     )
