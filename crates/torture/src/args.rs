@@ -48,7 +48,7 @@ pub struct TortureArgs {
     atomic_write: Option<u32>,
     /// What a power cut leaves of the cache
     #[arg(long, value_enum, default_value_t)]
-    cache_policy: CachePolicy,
+    cache_policy: Policy,
     /// Check all subsets of up to N pending writes
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=16))]
     subsets: u32,
@@ -97,34 +97,6 @@ pub struct TortureArgs {
     keep_failing: Option<PathBuf>,
 }
 
-/// What a power cut leaves of the cache.
-#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
-pub enum CachePolicy {
-    /// Any subset of what was written since the last flush
-    #[default]
-    Subset,
-    /// What came first; the last write may be torn
-    Prefix,
-    /// All that was written, at any moment: a drive with power-loss protection
-    Protected,
-    /// All that was written, and the page cache too: as it was at each mark
-    All,
-    /// Any subset of everything: flushes are answered and ignored
-    Lies,
-}
-
-impl From<CachePolicy> for Policy {
-    fn from(policy: CachePolicy) -> Self {
-        match policy {
-            CachePolicy::Subset => Self::Subset,
-            CachePolicy::Prefix => Self::Prefix,
-            CachePolicy::Protected => Self::Protected,
-            CachePolicy::All => Self::All,
-            CachePolicy::Lies => Self::Lies,
-        }
-    }
-}
-
 impl TortureArgs {
     /// What is tried, for a report: the workload, or the check where a saved run is checked.
     #[must_use]
@@ -156,7 +128,7 @@ impl TortureArgs {
             workload: self.workload.clone(),
             recover: self.recover.clone(),
             check: self.check.clone(),
-            policy: self.cache_policy.into(),
+            policy: self.cache_policy,
             depth: Depth { subsets: self.subsets, samples: self.samples, seed: self.seed },
             budget: Budget { states: self.states, time: time.transpose()? },
             jobs: self.jobs.map_or(cores, |jobs| jobs as usize),

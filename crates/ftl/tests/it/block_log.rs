@@ -303,7 +303,7 @@ fn all_are_silent(prepare: &dyn Fn(&mut Config), seed: u64) {
 }
 
 #[test]
-fn the_newest_page_stays_where_every_other_block_is_in_doubt() {
+fn no_older_page_is_believed_where_every_other_block_is_in_doubt() {
     (1..=4).for_each(|seed| all_are_silent(&|_| {}, seed));
 }
 

@@ -233,12 +233,12 @@ fn cuts() -> u64 {
 }
 
 /// Those that are served, and survive a cut that comes without a word.
-fn served_presets() -> impl Iterator<Item = (&'static str, MemoryDrive)> {
-    PRESETS.iter().filter_map(|preset| {
+fn served_presets((channels, dies): (u32, u32)) -> impl Iterator<Item = (&'static str, MemoryDrive)> {
+    PRESETS.iter().filter_map(move |preset| {
         let mut of = drive(preset.name);
         // The smallest that has room for its metadata.
         [64, 80, 96, 128, 256].into_iter().find(|blocks| {
-            of.geometry = Geometry::new(PAGE as u32, 32, *blocks, 1, 1).unwrap();
+            of.geometry = Geometry::new(PAGE as u32, 32, *blocks, channels, dies).unwrap();
             of.open().is_ok()
         })?;
         let composition = &of.config.composition;
@@ -250,7 +250,7 @@ fn served_presets() -> impl Iterator<Item = (&'static str, MemoryDrive)> {
 #[test]
 fn after_a_cut_every_ftl_has_what_was_flushed_and_of_the_rest_what_the_policy_allows() {
     let mut presets = 0;
-    for (name, of) in served_presets() {
+    for (name, of) in served_presets((1, 1)).chain(served_presets((2, 2))) {
         presets += 1;
         for policy in [CachePolicy::Subset, CachePolicy::Prefix] {
             let life = Life { policy, held_to: policy, seed: presets, cuts: cuts() };
@@ -260,7 +260,7 @@ fn after_a_cut_every_ftl_has_what_was_flushed_and_of_the_rest_what_the_policy_al
             assert_eq!(seen.reordered > 0, policy == CachePolicy::Subset, "{name}, {policy:?}: {}", seen.reordered);
         }
     }
-    assert!(presets > 20, "{presets} presets were tried");
+    assert!(presets > 40, "{presets} presets were tried");
 }
 
 #[test]

@@ -6,20 +6,20 @@
 use super::event::Event;
 use super::run::Run;
 
-/// What the volatile cache keeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+/// What a power cut leaves of the volatile cache. These lines are also the command's help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// Any subset of what is pending, in atoms.
+    /// Any subset of what was written since the last flush
     #[default]
     Subset,
-    /// What came first, in units: the last request may be cut off within.
+    /// What came first, in units: the last request may be cut off within
     Prefix,
-    /// All that was answered, at any moment: a drive whose cache survives.
+    /// All that was written, at any moment: a drive with power-loss protection
     Protected,
-    /// All that was answered, as it was at each mark: memory survives too, if what is in it is synced before the mark.
+    /// All that was written, and the page cache too: as it was at each mark
     All,
-    /// Any subset of all requests: flushes are answered and ignored.
+    /// Any subset of everything: flushes are answered and ignored
     Lies,
 }
 

@@ -105,9 +105,8 @@ impl Drive {
     pub(crate) fn flush(&self) {
         let mut inner = self.lock();
         inner.drain(&self.limits);
-        // A flush of nothing changes no state.
-        let is_needed = inner.events.iter().rev().find(|event| !matches!(event, Event::Mark(_)));
-        if is_needed.is_some_and(Event::is_request) {
+        // Two in a row are as one.
+        if inner.events.last() != Some(&Event::Flush) {
             inner.log(Event::Flush, &self.limits);
         }
     }
@@ -213,6 +212,19 @@ mod tests {
         let (read, _) = std::io::pipe().unwrap();
         let shape = Shape { size: 1 << 20, unit: 512, atomic_write: 512 };
         Drive::new(shape, Limits { log_bytes: 1 << 20 }, File::from(std::os::fd::OwnedFd::from(read)))
+    }
+
+    #[test]
+    fn a_flush_is_logged_after_a_mark_too() {
+        let drive = drive();
+        drive.begin();
+        drive.write(0, &[1; 512]);
+        drive.flush();
+        drive.flush();
+        drive.mark(b"1");
+        drive.flush();
+        let whats: Vec<&str> = drive.run().events.iter().map(Event::what).collect();
+        assert_eq!(whats, ["write", "flush", "mark", "flush"]);
     }
 
     #[test]

@@ -288,8 +288,7 @@ pub(crate) trait Mapping: Clone {
         Ok(())
     }
 
-    /// Of these logical pages, those whose entries cannot be read are lost for good, or are found elsewhere. Whether there
-    /// were any.
+    /// Writes down as lost those of these logical pages whose entries cannot be read. Whether the table has changed.
     ///
     /// # Errors
     /// No block is left.

@@ -280,7 +280,7 @@ impl SortedRuns {
         self.runs.iter().flat_map(Run::pages).chain(unfinished).collect()
     }
 
-    /// Programs pages that have gone bad and can be made again, and parity pages that a cut has torn.
+    /// Programs pages that have gone bad and can be made again, and parity pages that are bad.
     ///
     /// # Errors
     /// The flash is gone.

@@ -230,7 +230,7 @@ impl PagedMapping {
         Ok(of_log.unwrap_or(0) + self.table.copy_pages(io, pages, &mut self.page)?)
     }
 
-    /// Programs pages of runs of a log that have gone bad, and parity pages that a cut has torn.
+    /// Programs pages of runs of a log that have gone bad, and parity pages that are bad.
     ///
     /// # Errors
     /// The flash is gone.

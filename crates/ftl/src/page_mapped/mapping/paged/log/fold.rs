@@ -136,7 +136,7 @@ impl PagedMapping {
         self.log = Some(log);
     }
 
-    /// The same with the entries which count after a mount: also those that were folded since the last spill.
+    /// As [`Self::lay_log_over`], with the entries that count after a mount. Those folded since the last spill count again.
     pub(in super::super) fn lay_over_what_a_mount_finds<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
         let Some(log) = &mut self.log else { return };
         let folds = log.rule.folds;

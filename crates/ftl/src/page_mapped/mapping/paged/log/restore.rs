@@ -197,7 +197,7 @@ impl MappingLog {
         self.sorted.relocate_pages(io, goes)
     }
 
-    /// Programs pages that have gone bad, and parity pages that a cut has torn.
+    /// Programs pages that have gone bad, and parity pages that are bad.
     pub(in super::super) fn program_missing_pages<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
