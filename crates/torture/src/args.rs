@@ -49,6 +49,9 @@ pub struct TortureArgs {
     /// What a power cut leaves of the cache
     #[arg(long, value_enum, default_value_t)]
     cache_policy: Policy,
+    /// At one mark of N the kernel writes random pages of --fs back; 0 leaves it to its timers
+    #[arg(long, value_name = "N", default_value_t = 2, conflicts_with = "from")]
+    write_back: u64,
     /// Check all subsets of up to N pending writes
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=16))]
     subsets: u32,
@@ -129,6 +132,7 @@ impl TortureArgs {
             recover: self.recover.clone(),
             check: self.check.clone(),
             policy: self.cache_policy,
+            write_back: self.write_back,
             depth: Depth { subsets: self.subsets, samples: self.samples, seed: self.seed },
             budget: Budget { states: self.states, time: time.transpose()? },
             jobs: self.jobs.map_or(cores, |jobs| jobs as usize),

@@ -24,6 +24,8 @@ pub struct Config {
     pub check: String,
     /// What the volatile cache keeps.
     pub policy: Policy,
+    /// At one mark of so many, on average, the kernel writes part of its page cache back. 0 is never.
+    pub write_back: u64,
     /// How far one goes at each moment.
     pub depth: Depth,
     /// When to stop.

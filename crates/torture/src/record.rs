@@ -4,10 +4,12 @@ use crate::command::{Ended, INHERITED, Job, with_output};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
 use crate::model::{Policy, Run};
-use crate::recorder::{Drive, Limits, MARK_BYTES_MAX, Marks, Over, Pipe, Served};
+use crate::recorder::{AtMark, Drive, Limits, MARK_BYTES_MAX, Marks, Over, Pipe, Served};
 use crate::size;
 use crate::sys::folders::Scratch;
 use crate::view::writable;
+use rand_core::SeedableRng;
+use rand_xoshiro::SplitMix64;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -87,10 +89,13 @@ fn on_device(
     }
     synced()?;
     drive.begin();
-    if let (Policy::All, Some(mount)) = (config.policy, &mounted) {
-        marks.sync_first(mount.at().to_path_buf());
+    if let Some(mount) = &mounted {
+        marks.set(at_mark(config, mount.at()));
     }
-    let ended = job(workload, Some(marks.write()))?;
+    let ended = job(workload, Some(marks.write()));
+    // Before the unmount, as it has files of the mount open.
+    marks.set(AtMark::Nothing);
+    let ended = ended?;
     if !drive.is_over() {
         done("workload", ended)?;
         if config.policy == Policy::All {
@@ -106,6 +111,15 @@ fn on_device(
         }
     }
     Ok(())
+}
+
+fn at_mark(config: &Config, mount: &Path) -> AtMark {
+    let mount = mount.to_path_buf();
+    match (config.policy, config.write_back) {
+        (Policy::All, _) => AtMark::Synced(mount),
+        (_, 0) => AtMark::Nothing,
+        (_, one_of) => AtMark::WrittenBack { mount, one_of, random: SplitMix64::seed_from_u64(config.depth.seed) },
+    }
 }
 
 fn done(what: &str, (ended, output): (Ended, String)) -> Outcome {

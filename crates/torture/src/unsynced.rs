@@ -113,6 +113,7 @@ fn name(run: &Run, format: &Format, scratch: &Scratch, found: &mut Unsynced) -> 
         recover: None,
         check: String::new(),
         policy: Policy::Subset,
+        write_back: 0,
         depth: Depth { subsets: 0, samples: 0, seed: 0 },
         budget: Budget::default(),
         jobs: 1,

@@ -5,9 +5,9 @@
 //! A line that is too long is no mark: the socket says so, and the pipe ends the run. What a client did not complete is
 //! none either.
 
+use super::at_mark::AtMark;
 use super::drive::{Drive, MARK_BYTES_MAX};
 use crate::error::{Outcome, TortureError};
-use crate::sys::mounts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -50,8 +50,7 @@ pub(crate) struct Marks {
     socket: PathBuf,
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
-    /// What a mark by the socket syncs first.
-    synced: Arc<Mutex<Option<PathBuf>>>,
+    at_mark: Arc<Mutex<AtMark>>,
 }
 
 impl Marks {
@@ -62,38 +61,39 @@ impl Marks {
         let anyone = std::os::unix::fs::PermissionsExt::from_mode(0o666);
         std::fs::set_permissions(socket, anyone).map_err(cannot)?;
         let over = Arc::new(AtomicBool::new(false));
-        let synced = Arc::new(Mutex::new(None));
+        let at_mark = Arc::new(Mutex::new(AtMark::Nothing));
         let of_pipe = {
-            let (drive, over, polled) = (Arc::clone(drive), Arc::clone(&over), pipe.polled);
+            let (drive, over, at_mark) = (Arc::clone(drive), Arc::clone(&over), Arc::clone(&at_mark));
             std::thread::spawn(move || {
                 while !over.load(Ordering::Relaxed) {
-                    if is_ready(&polled) {
+                    if is_ready(&pipe.polled) {
                         drive.drain();
+                        locked(&at_mark).after_pipe();
                     }
                 }
             })
         };
         let of_socket = {
-            let (drive, over, synced) = (Arc::clone(drive), Arc::clone(&over), Arc::clone(&synced));
+            let (drive, over, at_mark) = (Arc::clone(drive), Arc::clone(&over), Arc::clone(&at_mark));
             std::thread::spawn(move || {
                 while !over.load(Ordering::Relaxed) {
                     if is_ready(&listener)
                         && let Ok((client, _)) = listener.accept()
                     {
-                        let (drive, synced) = (Arc::clone(&drive), Arc::clone(&synced));
+                        let (drive, at_mark) = (Arc::clone(&drive), Arc::clone(&at_mark));
                         // It ends when its client goes; nothing waits for it.
-                        std::thread::spawn(move || serve(&drive, &synced, client));
+                        std::thread::spawn(move || serve(&drive, &at_mark, client));
                     }
                 }
             })
         };
         let threads = vec![of_pipe, of_socket];
-        Ok(Self { write: pipe.write, socket: socket.to_path_buf(), over, threads, synced })
+        Ok(Self { write: pipe.write, socket: socket.to_path_buf(), over, threads, at_mark })
     }
 
-    /// From now on a mark by the socket syncs this file system first.
-    pub(crate) fn sync_first(&self, mount: PathBuf) {
-        *self.synced.lock().unwrap_or_else(PoisonError::into_inner) = Some(mount);
+    /// What marks do to the page cache from now on. It waits for what is being done.
+    pub(crate) fn set(&self, at_mark: AtMark) {
+        *locked(&self.at_mark) = at_mark;
     }
 
     /// The end of the pipe that a workload writes to.
@@ -121,7 +121,11 @@ fn is_ready(on: &impl AsFd) -> bool {
     poll(&mut polled, Some(&LOOK)).is_ok() && polled[0].revents().contains(PollFlags::IN)
 }
 
-fn serve(drive: &Drive, synced: &Mutex<Option<PathBuf>>, client: UnixStream) {
+fn locked(at_mark: &Mutex<AtMark>) -> MutexGuard<'_, AtMark> {
+    at_mark.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn serve(drive: &Drive, at_mark: &Mutex<AtMark>, client: UnixStream) {
     let Ok(mut answers) = client.try_clone() else { return };
     if client.set_read_timeout(Some(SILENCE_MAX)).is_err() {
         return;
@@ -135,11 +139,7 @@ fn serve(drive: &Drive, synced: &Mutex<Option<PathBuf>>, client: UnixStream) {
             }
             return;
         }
-        let mount = synced.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(mount) = mount {
-            // What cannot be synced is not there either.
-            let _ = mounts::synced(&mount);
-        }
+        locked(at_mark).before_socket();
         if !drive.mark(&line) || answers.write_all(b"ok\n").is_err() {
             return;
         }

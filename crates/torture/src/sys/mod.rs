@@ -7,3 +7,4 @@ pub(crate) mod folders;
 pub(crate) mod loops;
 pub(crate) mod mounts;
 pub(crate) mod supervisor;
+pub(crate) mod writeback;

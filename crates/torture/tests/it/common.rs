@@ -43,6 +43,7 @@ pub(crate) fn raw(workload: &str, check: &str) -> Config {
         recover: None,
         check: check.to_string(),
         policy: Policy::Subset,
+        write_back: 2,
         depth: Depth { subsets: 5, samples: 10, seed: 1 },
         budget: Budget { states: Some(60), time: None },
         jobs: 2,
