@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// Minutes of checks, where neither states nor minutes are asked for.
 const MINUTES: f64 = 5.0;
+/// Seconds: a year.
+const TIMEOUT_MAX: u64 = 365 * 86_400;
 
 /// Options of `torture`.
 #[derive(Debug, Clone, clap::Args)]
@@ -61,7 +63,7 @@ pub struct TortureArgs {
     /// Stop after N states; to make a failure small takes up to 200 more
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     states: Option<u64>,
-    /// Stop after M minutes of checks [default: 5, or none with --states]
+    /// Stop after M minutes of checks; to make a failure small takes up to 30 s more [default: 5, or none with --states]
     #[arg(long, value_name = "M")]
     minutes: Option<f64>,
     /// Seed of the random subsets
@@ -71,7 +73,7 @@ pub struct TortureArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     jobs: Option<u32>,
     /// Seconds that --check, or --recover, may take; the workload has no limit
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=TIMEOUT_MAX))]
     timeout: u64,
     /// Largest log of the workload's writes
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size::parse)]
@@ -114,8 +116,12 @@ impl TortureArgs {
     pub fn asked(&self) -> Outcome<(Config, Files)> {
         let minutes = self.minutes.or(self.states.is_none().then_some(MINUTES));
         let time = minutes.map(|minutes| {
-            let time = Duration::try_from_secs_f64(minutes * 60.0).ok().filter(|time| !time.is_zero());
-            time.ok_or_else(|| TortureError::Input(format!("--minutes {minutes}: a number above 0 would be right")))
+            let time = Duration::try_from_secs_f64(minutes * 60.0).ok();
+            let time = time.filter(|time| !time.is_zero() && time.as_secs() <= TIMEOUT_MAX);
+            time.ok_or_else(|| {
+                let most = TIMEOUT_MAX / 60;
+                TortureError::Input(format!("--minutes {minutes}: a number above 0, up to {most}, would be right"))
+            })
         });
         self.junit.as_deref().map_or(Ok(()), destination::file)?;
         let format = Format {

@@ -40,7 +40,7 @@ pub struct UnsyncedWrite {
     pub length: u64,
     /// The file, or what else is there.
     pub place: Option<String>,
-    /// Where in the file.
+    /// Where in the file, in bytes; none where no file is known.
     pub file_offset: Option<u64>,
     /// The first mark that came before its flush.
     pub mark: String,
@@ -59,41 +59,24 @@ pub(crate) fn of_run(run: &Run, format: &Format, scratch: &Scratch) -> Outcome<U
         empty_marks: Vec::new(),
         writes: Vec::new(),
     };
+    // Requests that no flush has covered yet, and how many marks came before each.
+    let mut pending: Vec<(u32, usize)> = Vec::new();
+    let mut marks: Vec<&str> = Vec::new();
     let mut is_empty = true;
-    for event in run.events.iter().take(run.end) {
+    for (number, event) in (1..).zip(run.events.iter().take(run.end)) {
         match event {
             Event::Mark(text) => {
                 if is_empty {
                     found.empty_marks.push(text.clone());
                 }
-                is_empty = true;
+                marks.push(text);
             }
-            _ => is_empty = false,
+            Event::Flush => found.writes.extend(acknowledged(run, &mut pending, &marks, Some(number))),
+            Event::Write { .. } | Event::Trim { .. } => pending.push((number, marks.len())),
         }
+        is_empty = matches!(event, Event::Mark(_));
     }
-    for number in run.requests(0, run.end as u32) {
-        let flush = run.next(number, |event| *event == Event::Flush);
-        let until = flush.unwrap_or(run.end as u32 + 1);
-        let marks: Vec<&str> = (number + 1..until)
-            .filter_map(|number| match run.event(number) {
-                Some(Event::Mark(text)) => Some(text.as_str()),
-                _ => None,
-            })
-            .collect();
-        let (Some(mark), Some((offset, length))) = (marks.first(), run.event(number).and_then(Event::range)) else {
-            continue;
-        };
-        found.writes.push(UnsyncedWrite {
-            event: number,
-            offset,
-            length,
-            place: None,
-            file_offset: None,
-            mark: (*mark).to_string(),
-            marks: marks.len() as u64,
-            flush,
-        });
-    }
+    found.writes.extend(acknowledged(run, &mut pending, &marks, None));
     if format.is_some()
         && is_root
         && let Ok(_namespace) = separate()
@@ -101,6 +84,24 @@ pub(crate) fn of_run(run: &Run, format: &Format, scratch: &Scratch) -> Outcome<U
         name(run, format, scratch, &mut found)?;
     }
     Ok(found)
+}
+
+/// Of the pending requests, which a flush covers now, those that a mark has followed.
+fn acknowledged(run: &Run, pending: &mut Vec<(u32, usize)>, marks: &[&str], flush: Option<u32>) -> Vec<UnsyncedWrite> {
+    let of = |(event, before): (u32, usize)| {
+        let (mark, (offset, length)) = (marks.get(before)?, run.event(event).and_then(Event::range)?);
+        Some(UnsyncedWrite {
+            event,
+            offset,
+            length,
+            place: None,
+            file_offset: None,
+            mark: (*mark).to_string(),
+            marks: (marks.len() - before) as u64,
+            flush,
+        })
+    };
+    pending.drain(..).filter_map(of).collect()
 }
 
 /// Names files by the drive as it was at the end.

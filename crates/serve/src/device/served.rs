@@ -462,7 +462,7 @@ impl Served {
         }
         self.host.drop_connections();
         if let Some((kept, dirty)) = locked.disk.kept_at_cut() {
-            self.host.log(&format!("the write cache had {dirty} dirty pages, and kept {kept} of them"));
+            self.host.log(&format!("the write cache still had {dirty} dirty pages, and kept {kept} of them"));
         }
         let comes_back = locked.comes_back && matches!(off, Off::Cut(_));
         self.state.set(if comes_back { State::ComingUp } else { State::Off });

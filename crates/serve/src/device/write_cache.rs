@@ -192,10 +192,18 @@ impl Cached {
             }
         }
         let of_others = |cache: &Self| (cache.dirty.len() - cache.dirty.range(pages.clone()).count()) as u64;
-        while of_others(self) > 0 && of_others(self) + (pages.end - pages.start) > self.capacity_pages {
-            done = self.write_out_next(RUN_PAGES, done)?;
+        loop {
+            // Counted once for as many pages as must go, as a request may have thousands.
+            let others = of_others(self);
+            let excess = (others + (pages.end - pages.start)).saturating_sub(self.capacity_pages).min(others);
+            if excess == 0 {
+                return Ok(done);
+            }
+            let enough = self.dirty.len() - excess as usize;
+            while self.dirty.len() > enough {
+                done = self.write_out_next(RUN_PAGES, done)?;
+            }
         }
-        Ok(done)
     }
 
     /// Writes out the page whose turn it is. If the order is free, dirty pages behind it go with it, up to `most` in all.

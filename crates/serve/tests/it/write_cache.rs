@@ -288,7 +288,7 @@ fn what_a_cut_left_is_said_and_dirty_bytes_are_seen() {
     let found = read(&served, 100);
     let kept = found.iter().filter(|page| page.iter().all(|byte| *byte == 2)).count();
     let lines = log.0.lock().unwrap();
-    let said = format!("the write cache had 100 dirty pages, and kept {kept} of them");
+    let said = format!("the write cache still had 100 dirty pages, and kept {kept} of them");
     assert!(lines.contains(&said), "{said}: {lines:?}");
     assert_eq!(dirty(), 0);
 }

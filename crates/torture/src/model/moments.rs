@@ -1,7 +1,8 @@
 //! Moments at which a power cut leaves states that no other moment leaves.
 //!
 //! A cut while requests are pending leaves what a later cut leaves too, as long as no flush and no mark comes between.
-//! So the moments just before each flush, just before each mark, and at the end have all states.
+//! So the moments just before each flush, just before each mark, and at the end have all states. Where a mark syncs, the
+//! moment just after it has one more.
 
 use super::event::Event;
 use super::run::Run;
@@ -68,6 +69,11 @@ pub fn moments(run: &Run, policy: Policy) -> Vec<Moment> {
             Event::Mark(_) => {
                 marks += 1;
                 is_new = true;
+                // What it syncs has this mark, and none of the requests of the next one.
+                if policy == Policy::All {
+                    found.push(Moment { cut: cut + 1, durable, marks });
+                    is_new = false;
+                }
             }
             Event::Flush if policy != Policy::Lies => durable = cut + 1,
             Event::Flush => {}

@@ -71,7 +71,7 @@ impl Run {
         })
     }
 
-    /// The first mark and the first flush after an event, by number. None at or after `end`.
+    /// The first such event after an event, by number. None at or after `end`.
     #[must_use]
     pub fn next(&self, number: u32, is_it: impl Fn(&Event) -> bool) -> Option<u32> {
         (number as usize..self.end).find(|at| self.events.get(*at).is_some_and(&is_it)).map(|at| at as u32 + 1)

@@ -1,12 +1,16 @@
 //! Which state of which moment comes next.
 //!
 //! In turns: the first state of each moment, the second of each, and so on. Where there are more moments than the
-//! budget has states for, they are taken in groups that are spread over the run.
+//! budget has states for, they are taken in groups that are spread over the run. The first state of a moment has lost
+//! nothing, so a budget that ended in the first turn would have tested no loss.
 
+use crate::config::Budget;
 use crate::model::{Depth, Extent, Moment, Plan, Policy, Run, State, moments};
 
 /// Turns before the next group of moments.
 const TURNS: u64 = 16;
+/// Moments of a group where the budget is a time: how many states that is depends on the check.
+const MOMENTS: u64 = 8;
 
 /// All states, in the order in which they are checked.
 #[derive(Debug)]
@@ -30,13 +34,15 @@ pub(crate) struct Queue<'r> {
 }
 
 impl<'r> Queue<'r> {
-    /// Of a run, for a budget of so many states.
-    pub(crate) fn new(run: &'r Run, policy: Policy, depth: Depth, budget: Option<u64>) -> Self {
+    /// Of a run, for a budget.
+    pub(crate) fn new(run: &'r Run, policy: Policy, depth: Depth, budget: Budget) -> Self {
         let moments = moments(run, policy);
         let extents = Extent::of_all(run, policy, &moments, depth);
         let lengths: Vec<u64> = extents.iter().map(Extent::states).collect();
-        let wanted = moments.len() as u64 * TURNS;
-        let groups = budget.map_or(1, |budget| wanted.div_ceil(budget.max(1))).clamp(1, moments.len().max(1) as u64);
+        let count = moments.len() as u64;
+        let of_states = budget.states.map_or(1, |states| (count * TURNS).div_ceil(states.max(1)));
+        let of_time = budget.time.map_or(1, |_| count.div_ceil(MOMENTS));
+        let groups = of_states.max(of_time).clamp(1, count.max(1));
         Self {
             run,
             policy,
@@ -110,7 +116,8 @@ mod tests {
         let shape = Shape { size: 1 << 20, unit: 512, atomic_write: 512 };
         let run = Run { shape, base: Content::default(), end: events.len(), events };
         let depth = Depth { subsets: 5, samples: 3, seed: 7 };
-        let all = |budget| {
+        let all = |states, time| {
+            let budget = Budget { states, time };
             let mut queue = Queue::new(&run, Policy::Subset, depth, budget);
             let mut states = Vec::new();
             while let Some(state) = queue.next() {
@@ -118,11 +125,15 @@ mod tests {
             }
             states
         };
-        let (whole, small) = (all(None), all(Some(100)));
-        assert_eq!(whole.len(), small.len());
-        assert_eq!(whole.iter().collect::<HashSet<_>>(), small.iter().collect::<HashSet<_>>());
-        let cuts: Vec<u32> = small.iter().take(100).map(|state| state.cut).collect();
-        assert!(cuts.iter().any(|cut| *cut < 200) && cuts.iter().any(|cut| *cut > 1000), "{cuts:?}");
+        let whole = all(None, None);
+        for small in [all(Some(100), None), all(None, Some(std::time::Duration::from_secs(60)))] {
+            assert_eq!(whole.len(), small.len());
+            assert_eq!(whole.iter().collect::<HashSet<_>>(), small.iter().collect::<HashSet<_>>());
+            let first = &small[..100];
+            let cuts: Vec<u32> = first.iter().map(|state| state.cut).collect();
+            assert!(cuts.iter().any(|cut| *cut < 200) && cuts.iter().any(|cut| *cut > 1000), "{cuts:?}");
+            assert!(first.iter().filter(|state| !state.lost.is_empty()).count() > 50);
+        }
     }
 
     #[test]
@@ -134,7 +145,7 @@ mod tests {
         let shape = Shape { size: 1 << 30, unit: 512, atomic_write: 512 };
         let run = Run { shape, base: Content::default(), end: 200_000, events: events.collect() };
         let began = std::time::Instant::now();
-        let queue = Queue::new(&run, Policy::Subset, Depth { subsets: 5, samples: 3, seed: 7 }, None);
+        let queue = Queue::new(&run, Policy::Subset, Depth { subsets: 5, samples: 3, seed: 7 }, Budget::default());
         // A walk for each moment would take a minute.
         assert!(began.elapsed().as_secs() < 5);
         assert_eq!((queue.moments(), queue.allowed_log2.last()), (100_001, Some(&100_000)));

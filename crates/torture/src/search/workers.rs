@@ -40,6 +40,9 @@ pub(crate) struct Counts {
     pub(crate) unwritten: Vec<String>,
 }
 
+/// A failure is made small for so long in any case.
+const SHRINK_MIN: Duration = Duration::from_secs(30);
+
 struct Shared<'r> {
     queue: Queue<'r>,
     results: Results,
@@ -70,7 +73,7 @@ pub(crate) fn check_all(
     watch: &(dyn Fn(u64, u64) + Sync),
 ) -> Outcome<Counts> {
     let began = Instant::now();
-    let queue = Queue::new(run, config.policy, config.depth, config.budget.states);
+    let queue = Queue::new(run, config.policy, config.depth, config.budget);
     let mut counts = Counts {
         moments: queue.moments() as u64,
         is_complete: queue.is_complete,
@@ -162,6 +165,11 @@ pub(crate) fn check_one(
             Ok((Some(kind), described))
         }
     }
+}
+
+/// How a check ended and what it said first, which tells one failure from another where no file is known.
+fn without_digits(output: &str) -> String {
+    output.lines().take(2).flat_map(str::chars).filter(|character| !character.is_ascii_digit()).collect()
 }
 
 /// Many sums of powers of two, as a power of ten.
@@ -288,7 +296,9 @@ impl Worker<'_, '_> {
         let (shared, cuts) = (self.shared, self.cuts);
         let (mut said, mut states) = (output, 1);
         // What takes long to fail is not made to fail often.
-        let ends = Instant::now() + (self.config.timeout * 2).max(Duration::from_secs(30));
+        let now = Instant::now();
+        let ends = now + self.config.timeout.saturating_mul(2).max(SHRINK_MIN);
+        let ends = self.ends.map_or(ends, |of_all| ends.min(of_all.max(now) + SHRINK_MIN));
         let mut fails = |smaller: &State| {
             let identity = self.cursor.set(smaller);
             if let Some(known) = lock(self.shared).results.of(identity) {
@@ -324,7 +334,9 @@ impl Worker<'_, '_> {
             failure.explanation.insert(1, format!("the cut before it, --replay {before}, does not fail so"));
         }
         (failure.kind, failure.output, failure.states) = (kind, said, states);
-        let signature = format!("{kind:?}/{signature}");
+        let is_placed = failure.lost.iter().all(|write| write.place.is_some());
+        let said = if is_placed { String::new() } else { without_digits(&failure.output) };
+        let signature = format!("{kind:?}/{signature}/{said}");
         if let Some(folder) = &config.keep_failing
             && lock(shared).results.is_described(&signature, &failure)
         {

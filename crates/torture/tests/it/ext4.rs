@@ -100,3 +100,28 @@ fn a_saved_run_is_only_checked_under_a_policy_that_it_was_recorded_for() {
     }
     std::fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn what_the_kernel_writes_back_early_breaks_what_relies_on_an_order() {
+    if !has_ext4() {
+        return;
+    }
+    // Two files that must be equal, and no sync: without a write-back neither reaches the drive.
+    let setup = r#"cd "$PHELSUMA_MOUNT" && printf "%9000d" 0 | tee one >two"#;
+    let workload = format!(
+        r#"cd "$PHELSUMA_MOUNT" || exit 1
+        for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+            printf "%9000d" $n | dd of=one conv=notrunc 2>/dev/null
+            printf "%9000d" $n | dd of=two conv=notrunc 2>/dev/null
+            {MARK}
+        done"#
+    );
+    let check = r#"cd "$PHELSUMA_MOUNT" && cmp one two"#;
+    let tried = |write_back| {
+        let config = ext4(&workload, check);
+        tried(&Config { setup: Some(setup.to_string()), write_back, ..config }).unwrap()
+    };
+    let (never, early) = (tried(0), tried(2));
+    assert!(!never.has_failed() && never.recorded.writes == 0, "{}", never.text());
+    assert!(early.has_failed() && early.recorded.writes > 5, "{}", early.text());
+}

@@ -191,3 +191,38 @@ fn marks_count_as_the_log_does_and_a_run_that_was_recorded_is_read() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(read.unwrap().0.end, 8);
 }
+
+#[test]
+fn a_cache_that_keeps_all_is_cut_with_each_mark_passed_and_nothing_after_it() {
+    if !has_fuse() {
+        return;
+    }
+    // What the second mark comes after was promised by the first.
+    let workload = r#"echo 1 >&$PHELSUMA_MARK_FD; printf x | dd of="$PHELSUMA_DEVICE" conv=notrunc 2>/dev/null
+        echo 2 >&$PHELSUMA_MARK_FD"#;
+    let check = r#"[ ! -s "$PHELSUMA_MARKS" ] || grep -q x "$PHELSUMA_DEVICE" || { echo "not there"; exit 1; }"#;
+    for policy in [Policy::All, Policy::Protected, Policy::Subset] {
+        let report = tried(&Config { policy, ..raw(workload, check) }).unwrap();
+        assert!(report.has_failed(), "{policy:?}: {}", report.text());
+    }
+}
+
+#[test]
+fn two_errors_on_a_raw_drive_are_two_failures() {
+    if !has_fuse() {
+        return;
+    }
+    let put = |at: u32, text: &str| {
+        format!(r#"printf {text} | dd of="$PHELSUMA_DEVICE" bs=512 seek={at} conv=notrunc 2>/dev/null; "#)
+    };
+    let mark = "echo done >&$PHELSUMA_MARK_FD; ";
+    let sync = r#"sync "$PHELSUMA_DEVICE"; "#;
+    let workload = [put(0, "head"), mark.into(), sync.into(), put(9, "log"), mark.into(), sync.into()].concat();
+    let check = r#"n=$(wc -l <"$PHELSUMA_MARKS")
+        [ $n -lt 1 ] || grep -q head "$PHELSUMA_DEVICE" || { echo "the head is lost"; exit 1; }
+        [ $n -lt 2 ] || grep -q log "$PHELSUMA_DEVICE" || { echo "the log is lost"; exit 1; }"#;
+    let report = tried(&raw(&workload, check)).unwrap();
+    let said: Vec<&str> = report.failures.iter().map(|failure| failure.output.trim()).collect();
+    let has = |text: &str| said.iter().any(|said| said.contains(text));
+    assert!(report.failures.len() == 2 && has("head") && has("log"), "{}", report.text());
+}
