@@ -92,7 +92,12 @@ fn about(results: &[RunResult], chosen: &str) -> Vec<String> {
         count(host.read_pages)
     );
     let latencies = there(first.latency_us.write) + there(first.latency_us.read) > 0.0;
-    let latencies = latencies.then(|| "latencies in µs, of flash alone: no controller, no host interface".to_string());
+    let of_flash = if first.times_are_of_flash_alone {
+        "of flash alone: no buffer, firmware or link; --timing 970pro is of a drive"
+    } else {
+        "of a drive with buffers, firmware and link"
+    };
+    let latencies = latencies.then(|| format!("latencies in µs, {of_flash}"));
     std::iter::once(input).chain(remarks::read(first)).chain(latencies).collect()
 }
 

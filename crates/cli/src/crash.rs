@@ -314,9 +314,10 @@ impl Args {
         };
         let depth = self.depth.unwrap_or(if self.nested { 2 } else { 1 });
         let faults = self.faults()?;
+        let timing = self.lab.timing.on(self.lab.page)?.chip;
         let lab = |ftl: Tried| LabConfig {
             geometry,
-            timing: self.lab.timing.times,
+            timing,
             ftl,
             workload: Workload::default(),
             writes: self.writes,

@@ -122,8 +122,9 @@ fn drive(args: &Args) -> Outcome<(Geometry, Config)> {
     ImageDrive::may_be(preset.name, &composition)?;
     check_cache_is_used(args.shape.cache, core::iter::once(&composition))?;
     // What is wrong with the shape is said before what does not fit it.
-    let dies = u64::from(args.shape.channels) * u64::from(args.shape.dies);
-    Geometry::new(args.shape.page, args.shape.pages_per_block, dies.max(4), args.shape.channels, args.shape.dies)?;
+    let shape = args.shape.drive(None, (None, None));
+    let dies = u64::from(shape.channels) * u64::from(shape.dies_per_channel);
+    Geometry::new(args.shape.page, args.shape.pages_per_block, dies.max(4), shape.channels, shape.dies_per_channel)?;
     let page = u64::from(args.shape.page.max(1));
     if args.size == 0 || !args.size.is_multiple_of(page) {
         let right = args.size.checked_next_multiple_of(page).unwrap_or(page).max(page);
@@ -154,7 +155,7 @@ fn geometry(args: &Args, logical_pages: u32) -> Outcome<Geometry> {
     let (page, per_block) = (u64::from(args.shape.page), u64::from(args.shape.pages_per_block.max(1)));
     let physical = (f64::from(logical_pages) / args.shape.ratio).ceil() as u64;
     let capacity = physical.div_ceil(per_block).saturating_mul(per_block).saturating_mul(page);
-    Ok(args.shape.drive(Some(capacity)).geometry(capacity)?)
+    Ok(args.shape.drive(Some(capacity), (None, None)).geometry(capacity)?)
 }
 
 /// A size that can be asked for as it is written.

@@ -40,8 +40,8 @@ pub(crate) struct LabArgs {
     /// Dies on each channel
     #[arg(long, value_name = "N", default_value_t = 1)]
     dies: u32,
-    /// How long flash operations take (see `phelsuma list`)
-    #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
+    /// How long flash operations take: a name (see `phelsuma list`), or a .toml file of constants
+    #[arg(long, value_name = "NAME|FILE", default_value = "gecko", value_parser = timing)]
     pub(crate) timing: TimingArg,
     /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 512 B]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "ftl")]

@@ -27,6 +27,7 @@ mod search;
 mod serve;
 mod soak;
 mod table;
+mod timing;
 mod torture;
 mod trace;
 mod tried;
@@ -73,6 +74,8 @@ enum Command {
     Serve(serve::Args),
     /// Cut the power of a drive that is being served, or show its state
     Plug(plug::Args),
+    /// Show what the constants of a drive's timing come to
+    Timing(timing::Args),
     /// Check every crash state of any program: record its writes once, and cut the power everywhere
     Torture(Box<torture::Args>),
     /// Say, from a workload of torture, what has been acknowledged
@@ -119,6 +122,7 @@ pub fn main() -> ExitCode {
             Command::Limits(args) => limits::main(&args),
             Command::Serve(args) => serve::main(&args),
             Command::Plug(args) => plug::main(&args),
+            Command::Timing(args) => timing::main(&args),
             Command::Torture(args) => torture::main(&args),
             Command::Mark(args) => mark::main(&args),
             Command::Report(args) => report::main(&args),

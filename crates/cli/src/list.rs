@@ -4,8 +4,7 @@ use crate::errors::Outcome;
 use crate::{output, table};
 use phelsuma_drive::lab::Workload;
 use phelsuma_ftl::{Preset, parameters};
-use phelsuma_nand::TIMINGS;
-use phelsuma_options::{everything, faults};
+use phelsuma_options::{everything, faults, timings};
 use phelsuma_trace::{Format, convert, workload};
 
 /// Options of `list`.
@@ -53,7 +52,7 @@ fn as_text() -> String {
             [format.name().to_string(), format!("{}\n{}{written}", format.record(), format.description())]
         }),
     );
-    let timings = table::texts(["timing", "description"], TIMINGS.iter().map(|(name, about, _)| pair((name, about))));
+    let timings = table::texts(["timing", "description"], timings().map(|timing| [timing.name, timing.about]));
     let crash_workloads = table::texts(
         ["workload (crash)", "requests and purpose"],
         Workload::ALL.iter().map(|workload| pair((workload.name(), workload.about()))),

@@ -154,6 +154,15 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         latency.add_row([name.to_string(), number(mean), number(p50), number(p99), number(p999), number(max)]);
     }
     writeln!(out, "{latency}")?;
+    let t = &result.throughput;
+    writeln!(
+        out,
+        "throughput: {} MB/s written, {} MB/s read, {} requests a second{}",
+        number(t.write_mb_per_second),
+        number(t.read_mb_per_second),
+        count(t.requests_per_second as u64),
+        if result.times_are_of_flash_alone { "; times are of flash alone: no buffer, firmware or link" } else { "" }
+    )?;
     writeln!(out, "{}", ram(result))?;
     if let Some(choices) = &result.victim_choices {
         writeln!(

@@ -88,5 +88,6 @@ pub(crate) fn formatted(config: &RunConfig, geometry: &Geometry) -> Result<Drive
         return Err(RunError::Input(format!("ratio {ratio} of {pages} pages is less than one logical page")));
     }
     let ftl = Config::new(&config.ftl, config.composition, logical_pages, config.seed);
-    Drive::format(SimNand::new(&SimConfig::new(*geometry, config.timing)), &ftl, Arrival::QueueDepth(1))
+    let nand = SimNand::new(&SimConfig::new(*geometry, config.timing));
+    Ok(Drive::format(nand, &ftl, Arrival::QueueDepth(1))?.behind(config.link))
 }

@@ -1,6 +1,7 @@
 //! The configuration of a run: drive, FTL, input, protocol.
 
 use crate::bytes::show_bytes;
+use crate::link::Link;
 use phelsuma_ftl::{Composition, ConfigError, Preset};
 use phelsuma_nand::{Geometry, GeometryError, Timing};
 use phelsuma_trace::{TraceError, TraceOrigin, Workload};
@@ -143,10 +144,12 @@ pub struct RunConfig {
     pub composition: Composition,
     /// The drive.
     pub shape: DriveShape,
-    /// Name of the timing preset.
+    /// Name of the timing: a preset, or a file.
     pub timing_name: String,
     /// How long flash operations take.
     pub timing: Timing,
+    /// What the drive's firmware and link take; none: nothing.
+    pub link: Option<Link>,
     /// Where requests come from.
     pub input: Input,
     /// The writes before anything is counted.
@@ -183,6 +186,7 @@ impl RunConfig {
             shape: DriveShape::default(),
             timing_name: "gecko".into(),
             timing: phelsuma_nand::TIMINGS[0].2,
+            link: None,
             input,
             fill: Fill::Sequential,
             warmup,

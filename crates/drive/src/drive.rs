@@ -6,6 +6,7 @@ use crate::distributions::{Watch, extent_pages_mean};
 use crate::fit::does_not_fit;
 use crate::holdings::{Differences, Holdings};
 use crate::latency::LatencyHistogram;
+use crate::link::{Link, LinkState};
 use crate::lookahead::Lookahead;
 use crate::result::{Distributions, HostCounts, Latencies};
 use crate::saved::{Saved, Saver};
@@ -24,6 +25,8 @@ pub struct Drive {
     ftl: Box<dyn Ftl<SimNand>>,
     config: Config,
     host: Arrivals,
+    /// Firmware and link, if they take time.
+    link: Option<LinkState>,
     /// When all requests so far have completed.
     idle: Time,
     counts: HostCounts,
@@ -69,6 +72,7 @@ impl Drive {
             ftl,
             config: config.clone(),
             host: Arrivals::new(arrival, ready),
+            link: None,
             idle: ready,
             counts: HostCounts::default(),
             reads: LatencyHistogram::new(),
@@ -112,6 +116,13 @@ impl Drive {
         self
     }
 
+    /// From now on the host's side of the drive takes time as well.
+    #[must_use]
+    pub(crate) fn behind(mut self, link: Option<Link>) -> Self {
+        self.link = link.map(LinkState::new);
+        self
+    }
+
     /// The FTL gets this with each page that is written from now on.
     #[must_use]
     pub(crate) fn told(mut self, told: Told) -> Self {
@@ -149,6 +160,7 @@ impl Drive {
             self.counts.write_pages.put_state(to)?;
             self.unreadable_pages.put_state(to)?;
             self.host.put_state(to)?;
+            self.link.iter().try_for_each(|link| link.put_state(to))?;
             self.idle.put_state(to)?;
             self.nand.put_state(to)?;
             self.ftl.state()?.put_state(to)
@@ -168,6 +180,7 @@ impl Drive {
             self.counts = HostCounts { requests, write_pages: u64::load(from)?, ..HostCounts::default() };
             self.unreadable_pages.take_state(from)?;
             self.host.take_state(from)?;
+            self.link.iter_mut().try_for_each(|link| link.take_state(from))?;
             self.idle.take_state(from)?;
             self.nand.take_state(from)?;
             self.ftl.state()?.take_state(from)
@@ -244,7 +257,14 @@ impl Drive {
         if self.ftl.due().is_some_and(|due| due <= at) {
             self.do_what_is_due(at).map_err(run_error)?;
         }
-        let done = self.serve(request, at).map_err(run_error)?;
+        let done = match &mut self.link {
+            None => self.serve(request, at).map_err(run_error)?,
+            Some(link) => {
+                let taken = link.take(request, at);
+                let done = self.serve(request, taken).map_err(run_error)?;
+                self.link.as_mut().map_or(done, |link| link.give(request, done))
+            }
+        };
         if let Some(holdings) = &mut self.holdings {
             holdings.note(request);
         }
@@ -364,6 +384,7 @@ impl Drive {
         self.nand.power_cycle();
         let (ftl, recovery) = recover(&mut self.nand, &self.config, Time::ZERO).map_err(run_error)?;
         self.ftl = ftl;
+        self.link.iter_mut().for_each(LinkState::reset);
         self.host = Arrivals::new(Arrival::QueueDepth(1), recovery.done);
         self.idle = recovery.done;
         let pages = self.ftl.shape().logical_pages;

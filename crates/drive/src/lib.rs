@@ -15,6 +15,7 @@ mod holdings;
 mod knowledge;
 pub mod lab;
 mod latency;
+mod link;
 mod lookahead;
 mod machine;
 mod measure;
@@ -35,6 +36,7 @@ pub use config::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig, RunErr
 pub use drive::{Drive, PowerCut};
 pub use fit::{comes_up, does_not_fit};
 pub use footprint::{TightDrive, check_holds_trace, tight_drive};
+pub use link::Link;
 pub use measure::{WritePart, write_part};
 pub use result::*;
 pub use run::{Progress, Reporter, run, run_saving};

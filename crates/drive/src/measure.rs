@@ -3,8 +3,9 @@
 use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;
 use crate::result::{
-    ChannelResult, Channels, CompositionNames, EraseCounts, FlashCounts, GeometryResult, Machine, ManagementSeconds,
-    RamBytes, RamColumn, ReadsWeighted, RunResult, SeriesPoint, VictimChoices, WriteAmplification,
+    ChannelResult, Channels, CompositionNames, EraseCounts, FlashCounts, GeometryResult, HostCounts, Machine,
+    ManagementSeconds, RamBytes, RamColumn, ReadsWeighted, RunResult, SeriesPoint, Throughput, VictimChoices,
+    WriteAmplification,
 };
 use phelsuma_ftl::{Counter, RamLedger};
 use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time, Timing};
@@ -212,6 +213,7 @@ impl Measurement {
             input: None,
             loops,
             timing: config.timing_name.clone(),
+            times_are_of_flash_alone: config.link.is_none() && config.timing.unit_pages == 1,
             delta,
             steady: drift.map(|drift| drift.abs() < STEADY),
             drift,
@@ -237,6 +239,7 @@ impl Measurement {
             series: self.series,
             channels: channels(drive, &self.channels, geometry, drive.idle().0 - self.began.0),
             latency_us: drive.latencies(),
+            throughput: throughput(&host, geometry, drive.idle().0 - self.began.0),
             distributions: drive.distributions(),
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
             backlog_seconds: drive.backlog_ns().map(|ns| ns as f64 / 1e9),
@@ -415,6 +418,16 @@ fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Opti
     })
 }
 
+fn throughput(host: &HostCounts, geometry: &Geometry, ns: u64) -> Throughput {
+    let a_second = |count: f64| if ns == 0 { 0.0 } else { count * 1e9 / ns as f64 };
+    let mb = |pages: u64| pages as f64 * f64::from(geometry.page_bytes()) / 1e6;
+    Throughput {
+        read_mb_per_second: a_second(mb(host.read_pages)),
+        write_mb_per_second: a_second(mb(host.write_pages)),
+        requests_per_second: a_second(host.requests as f64),
+    }
+}
+
 fn management_seconds(stats: &FlashStats, timing: &Timing) -> ManagementSeconds {
     let part = |part| {
         let of_part = stats.iter().filter(|(purpose, _)| write_part(*purpose) == part);
@@ -427,7 +440,7 @@ fn management_seconds(stats: &FlashStats, timing: &Timing) -> ManagementSeconds 
                     erases
                         + counts.reads * (timing.read_ns + timing.transfer_ns)
                         + counts.spare_reads * (timing.read_spare_ns + timing.transfer_spare_ns)
-                        + counts.programs * (timing.program_ns + timing.transfer_ns)
+                        + counts.programs * (timing.program_page_ns() + timing.transfer_ns)
                 }
             }
         });

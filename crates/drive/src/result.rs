@@ -224,6 +224,17 @@ pub struct Latencies {
     pub write: Option<Latency>,
 }
 
+/// What the host moved in a second of simulated time; zeros where none passed.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Serialize)]
+pub struct Throughput {
+    /// Megabytes read a second.
+    pub read_mb_per_second: f64,
+    /// Megabytes written a second.
+    pub write_mb_per_second: f64,
+    /// Requests a second.
+    pub requests_per_second: f64,
+}
+
 /// How many values of each magnitude there are, all in host pages written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Distribution {
@@ -351,8 +362,10 @@ pub struct RunResult {
     pub input: Option<InputReport>,
     /// How often a trace was replayed, the last time counted; none for workloads.
     pub loops: Option<u64>,
-    /// The timing preset.
+    /// The timing: a preset, or a file.
     pub timing: String,
+    /// Whether times are of flash alone: pages that are programmed one by one, no firmware, no link.
+    pub times_are_of_flash_alone: bool,
     /// δ: program over page-read latency.
     pub delta: f64,
     /// Whether `drift` is less than 0.5 % either way; none without host writes, and where nothing was collected.
@@ -382,6 +395,8 @@ pub struct RunResult {
     pub channels: Channels,
     /// Latencies.
     pub latency_us: Latencies,
+    /// What the host moved in a second.
+    pub throughput: Throughput,
     /// Lifetimes of pages and dormant periods of blocks; only there if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distributions: Option<Distributions>,

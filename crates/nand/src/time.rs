@@ -48,6 +48,20 @@ pub struct Timing {
     pub transfer_ns: u64,
     /// Moving one spare area over the channel.
     pub transfer_spare_ns: u64,
+    /// Pages of a block that one operation programs: those of several planes, and of one-shot cells. At least 1.
+    ///
+    /// Above 1 the controller collects them in a buffer that a power cut does not empty. So a page is safe when it is
+    /// in the buffer, and the die is busy once a unit.
+    pub unit_pages: u32,
+    /// Pages that one sensing brings to a die's register, from which its next reads take them. A divisor of a unit.
+    pub sense_pages: u32,
+    /// By how much a sensing is longer or shorter than [`read_ns`](Self::read_ns), by its place in the unit: the types of
+    /// pages of cells with several bits.
+    pub sense_differences_ns: [i32; 4],
+    /// How many of these there are: 1 to 4.
+    pub page_types: u32,
+    /// What it takes to suspend a program or an erase for a read, and to resume it. 0: a read waits.
+    pub suspend_ns: u64,
 }
 
 /// The presets: name, description with source, times.
@@ -75,21 +89,26 @@ pub const TIMINGS: &[(&str, &str, Timing)] = &[
     (
         "tlc",
         "3D TLC, mean of lower, centre and upper pages as FEMU takes them from SimpleSSD: 80 us read, 2,926.5 us program, 3 ms erase; bus at 800 MB/s (ONFI 4)",
-        Timing {
-            read_ns: 80_000,
-            read_spare_ns: 80_000,
-            program_ns: 2_926_500,
-            erase_ns: 3_000_000,
-            transfer_ns: 5_120,
-            transfer_spare_ns: 160,
-        },
+        Timing { transfer_ns: 5_120, transfer_spare_ns: 160, ..Timing::array(80_000, 80_000, 2_926_500, 3_000_000) },
     ),
 ];
 
 impl Timing {
     /// Array times alone, in nanoseconds: the papers fold the bus into them.
     pub const fn array(read_ns: u64, read_spare_ns: u64, program_ns: u64, erase_ns: u64) -> Self {
-        Self { read_ns, read_spare_ns, program_ns, erase_ns, transfer_ns: 0, transfer_spare_ns: 0 }
+        Self {
+            read_ns,
+            read_spare_ns,
+            program_ns,
+            erase_ns,
+            transfer_ns: 0,
+            transfer_spare_ns: 0,
+            unit_pages: 1,
+            sense_pages: 1,
+            sense_differences_ns: [0; 4],
+            page_types: 1,
+            suspend_ns: 0,
+        }
     }
 
     /// The preset called `name`, if there is one ([`TIMINGS`]).
@@ -97,8 +116,13 @@ impl Timing {
         TIMINGS.iter().find(|(n, ..)| *n == name).map(|(.., t)| *t)
     }
 
+    /// A page's share of a program, in nanoseconds.
+    pub fn program_page_ns(&self) -> u64 {
+        self.program_ns / u64::from(self.unit_pages.max(1))
+    }
+
     /// δ, the GeckoFTL paper's ratio of program to page-read latency (its section 5).
     pub fn delta(&self) -> f64 {
-        self.program_ns as f64 / self.read_ns.max(1) as f64
+        self.program_page_ns() as f64 / self.read_ns.max(1) as f64
     }
 }

@@ -4,11 +4,12 @@ use crate::failure::{Failure, Outcome, named};
 use crate::format_args::FormatArgs;
 use crate::settings::{Setting, check_cache_is_used, set_parts};
 use crate::shape_args::ShapeArgs;
+use crate::timing::{TimingArg, timing};
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
 use phelsuma_ftl::{Composition, ConfigError};
-use phelsuma_nand::{Geometry, TIMINGS, Timing};
+use phelsuma_nand::Geometry;
 use phelsuma_trace::{Requests, TraceOrigin, Workload};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,8 +54,8 @@ pub struct DriveArgs {
     /// Requests of a trace, or of a workload that knows time, arrive at their timestamps
     #[arg(long)]
     open_loop: bool,
-    /// How long flash operations take (see `phelsuma list`)
-    #[arg(long, value_name = "NAME", default_value = "gecko", value_parser = timing)]
+    /// How long operations take: a name (see `phelsuma list`), or a .toml file of constants
+    #[arg(long, value_name = "NAME|FILE", default_value = "gecko", value_parser = timing)]
     timing: TimingArg,
     /// A point of the series after every N host pages written
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -86,15 +87,6 @@ enum FoldArg {
     Compact,
     /// Page numbers modulo the logical pages
     Wrap,
-}
-
-/// A timing preset with its name.
-#[derive(Clone, Debug)]
-pub struct TimingArg {
-    /// The name.
-    pub name: String,
-    /// How long operations take.
-    pub times: Timing,
 }
 
 impl DriveArgs {
@@ -129,7 +121,8 @@ impl DriveArgs {
         }
         config.shape = self.shape();
         config.timing_name.clone_from(&self.timing.name);
-        config.timing = self.timing.times;
+        let times = self.timing.on(config.shape.page_bytes)?;
+        (config.timing, config.link) = (times.chip, times.link);
         config.fill = match self.fill {
             FillArg::Sequential => Fill::Sequential,
             FillArg::Random => Fill::Random,
@@ -193,7 +186,7 @@ impl DriveArgs {
     }
 
     fn shape(&self) -> DriveShape {
-        self.shape.drive(self.capacity)
+        self.shape.drive(self.capacity, self.timing.dies())
     }
 
     fn input(&self) -> Outcome<Input> {
@@ -277,20 +270,6 @@ fn passes(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(passes) if (0.0..=1e6).contains(&passes) => Ok(passes),
         _ => Err("a number of logical capacities from 0 to 1000000 would be right".to_string()),
-    }
-}
-
-/// A name among [`TIMINGS`].
-///
-/// # Errors
-/// It is none of them.
-pub fn timing(name: &str) -> Result<TimingArg, String> {
-    match Timing::preset(name) {
-        Some(times) => Ok(TimingArg { name: name.to_string(), times }),
-        None => {
-            let known: Vec<&str> = TIMINGS.iter().map(|(name, ..)| *name).collect();
-            Err(format!("unknown timing '{name}'; known are {}", known.join(", ")))
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Everything that has a name: FTLs, their parts and parameters, workloads, trace formats, timings, faults.
 
+use crate::timing::timings;
 use phelsuma_drive::lab::{Defect, Fault, Workload};
 use phelsuma_ftl::{Preset, parameters};
-use phelsuma_nand::TIMINGS;
 use phelsuma_nand::sim::{EraseFault, ProgramFault};
 use phelsuma_trace::{Format, convert, workload};
 use serde_json::json;
@@ -81,11 +81,13 @@ pub fn everything() -> serde_json::Value {
             json!({"name": f.name(), "record": f.record(), "about": f.description(), "can_be_written": written})
         })
         .collect();
-    let timings: Vec<_> = TIMINGS
-        .iter()
-        .map(|(name, about, t)| {
-            json!({"name": name, "about": about, "read_ns": t.read_ns, "read_spare_ns": t.read_spare_ns,
-                "program_ns": t.program_ns, "erase_ns": t.erase_ns, "transfer_ns": t.transfer_ns})
+    let timings: Vec<_> = timings()
+        .filter_map(|timing| {
+            let t = timing.on(4096).ok()?.chip;
+            Some(json!({"name": timing.name, "about": timing.about, "read_ns": t.read_ns,
+                "read_spare_ns": t.read_spare_ns, "program_ns": t.program_ns, "erase_ns": t.erase_ns,
+                "transfer_ns": t.transfer_ns, "unit_pages": t.unit_pages, "sense_pages": t.sense_pages,
+                "suspend_ns": t.suspend_ns}))
         })
         .collect();
     let faults: Vec<_> =

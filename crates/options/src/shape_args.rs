@@ -18,12 +18,12 @@ pub struct ShapeArgs {
     /// Pages of a block
     #[arg(long, value_name = "N", default_value_t = 128)]
     pub pages_per_block: u32,
-    /// Channels
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub channels: u32,
-    /// Dies on each channel
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub dies: u32,
+    /// Channels [default: 1, or those of the drive that --timing names]
+    #[arg(long, value_name = "N")]
+    pub channels: Option<u32>,
+    /// Dies on each channel [default: 1, or those of the drive that --timing names]
+    #[arg(long, value_name = "N")]
+    pub dies: Option<u32>,
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -37,15 +37,16 @@ pub struct ShapeArgs {
 }
 
 impl ShapeArgs {
-    /// The drive on so many bytes of flash, or as many as it takes.
-    pub fn drive(&self, capacity_bytes: Option<u64>) -> DriveShape {
+    /// The drive on so many bytes of flash, or as many as it takes. `dies`: channels, and dies on each, where neither is
+    /// said here.
+    pub fn drive(&self, capacity_bytes: Option<u64>, dies: (Option<u32>, Option<u32>)) -> DriveShape {
         DriveShape {
             capacity_bytes,
             ratio: self.ratio,
             page_bytes: self.page,
             pages_per_block: self.pages_per_block,
-            channels: self.channels,
-            dies_per_channel: self.dies,
+            channels: self.channels.or(dies.0).unwrap_or(1),
+            dies_per_channel: self.dies.or(dies.1).unwrap_or(1),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Busy times: dies work on one operation at a time, channels move one page at a time.
 
+use super::units::{Place, Units};
 use crate::state::Preserve;
 use crate::{ChannelStats, Geometry, Op, Purpose, Time, Timing};
 use alloc::vec;
@@ -12,6 +13,8 @@ pub(crate) struct Busy {
     die_free: Vec<Time>,
     channel_free: Vec<Time>,
     stats: Vec<ChannelStats>,
+    /// In place of `die_free`, of chips that take it.
+    units: Option<Units>,
 }
 
 /// When an operation was taken up and when it had completed.
@@ -23,7 +26,10 @@ pub(crate) struct Span {
 
 impl Busy {
     pub(crate) fn new(geometry: &Geometry, timing: Timing) -> Self {
+        let has_units =
+            timing.unit_pages > 1 || timing.sense_pages > 1 || timing.page_types > 1 || timing.suspend_ns > 0;
         Self {
+            units: has_units.then(|| Units::new(geometry.dies(), geometry.pages_per_block())),
             timing,
             die_free: vec![Time::ZERO; geometry.dies() as usize],
             channel_free: vec![Time::ZERO; geometry.channels() as usize],
@@ -42,7 +48,16 @@ impl Busy {
 
     /// Sensing, then moving out.
     #[inline]
-    pub(crate) fn read(&mut self, die: u32, channel: u32, op: Op, spare_only: bool) -> Span {
+    pub(crate) fn read(&mut self, place: Place, op: Op, spare_only: bool) -> Span {
+        let Place { die, channel, .. } = place;
+        if let Some(units) = &mut self.units {
+            let free = &mut self.channel_free[channel as usize];
+            let (start, done, busy) = units.read(place, op.at, spare_only, &self.timing, free);
+            let stats = &mut self.stats[channel as usize];
+            stats.host_reads += u64::from(op.purpose == Purpose::Host && !spare_only);
+            stats.busy_ns += busy;
+            return Span { start, done };
+        }
         let (sense, transfer) = if spare_only {
             (self.timing.read_spare_ns, self.timing.transfer_spare_ns)
         } else {
@@ -65,9 +80,15 @@ impl Busy {
 
     /// Moving in, then programming.
     #[inline]
-    pub(crate) fn program(&mut self, die: u32, channel: u32, op: Op) -> Span {
+    pub(crate) fn program(&mut self, place: Place, op: Op) -> Span {
+        let Place { die, channel, .. } = place;
         let stats = &mut self.stats[channel as usize];
         stats.host_programs += u64::from(op.purpose == Purpose::Host);
+        if let Some(units) = &mut self.units {
+            let (done, busy) = units.program(place, op.at, &self.timing, &mut self.channel_free[channel as usize]);
+            stats.busy_ns += busy;
+            return Span { start: done, done };
+        }
         stats.busy_ns += self.timing.transfer_ns + self.timing.program_ns;
         let die = &mut self.die_free[die as usize];
         let mut start = op.at.max(*die);
@@ -84,8 +105,13 @@ impl Busy {
     }
 
     #[inline]
-    pub(crate) fn erase(&mut self, die: u32, channel: u32, at: Time) -> Span {
+    pub(crate) fn erase(&mut self, place: Place, at: Time) -> Span {
+        let Place { die, channel, .. } = place;
         self.stats[channel as usize].busy_ns += self.timing.erase_ns;
+        if let Some(units) = &mut self.units {
+            let (start, done) = units.erase(place, at, &self.timing);
+            return Span { start, done };
+        }
         let die = &mut self.die_free[die as usize];
         let start = at.max(*die);
         *die = start + self.timing.erase_ns;
@@ -96,6 +122,7 @@ impl Busy {
     pub(crate) fn reset(&mut self) {
         self.die_free.fill(Time::ZERO);
         self.channel_free.fill(Time::ZERO);
+        self.units.iter_mut().for_each(Units::reset);
     }
 }
 
@@ -108,6 +135,10 @@ mod tests {
         Busy::new(&geometry, Timing { transfer_ns, ..Timing::array(100, 3, 1000, 1500) })
     }
 
+    fn on(die: u32, channel: u32) -> Place {
+        Place { die, channel, block: die, index: 0 }
+    }
+
     fn host(at: u64) -> Op {
         Op::new(Time(at), Purpose::Host)
     }
@@ -115,21 +146,21 @@ mod tests {
     #[test]
     fn one_die_does_one_thing_at_a_time() {
         let mut b = busy(1, 1, 0);
-        assert_eq!(b.program(0, 0, host(5)).done, Time(1005));
-        assert_eq!(b.read(0, 0, host(10), false).done, Time(1105));
-        assert_eq!(b.read(0, 0, host(10), true).done, Time(1108));
-        assert_eq!(b.erase(0, 0, Time(9000)).done, Time(10_500));
+        assert_eq!(b.program(on(0, 0), host(5)).done, Time(1005));
+        assert_eq!(b.read(on(0, 0), host(10), false).done, Time(1105));
+        assert_eq!(b.read(on(0, 0), host(10), true).done, Time(1108));
+        assert_eq!(b.erase(on(0, 0), Time(9000)).done, Time(10_500));
         assert_eq!(b.stats(), [ChannelStats { host_reads: 1, host_programs: 1, busy_ns: 1000 + 100 + 3 + 1500 }]);
     }
 
     #[test]
     fn dies_overlap_and_their_channel_does_not() {
         let mut b = busy(1, 2, 10);
-        assert_eq!(b.program(0, 0, host(0)).done, Time(1010));
-        assert_eq!(b.program(1, 0, host(0)).done, Time(1020), "the second waits for the bus alone");
+        assert_eq!(b.program(on(0, 0), host(0)).done, Time(1010));
+        assert_eq!(b.program(on(1, 0), host(0)).done, Time(1020), "the second waits for the bus alone");
         let mut b = busy(2, 1, 10);
-        assert_eq!(b.program(0, 0, host(0)).done, b.program(1, 1, host(0)).done);
-        b.read(1, 1, Op::new(Time(0), Purpose::Gc), false);
+        assert_eq!(b.program(on(0, 0), host(0)).done, b.program(on(1, 1), host(0)).done);
+        b.read(on(1, 1), Op::new(Time(0), Purpose::Gc), false);
         let programmed = ChannelStats { host_reads: 0, host_programs: 1, busy_ns: 1010 };
         assert_eq!(b.stats(), [programmed, ChannelStats { busy_ns: 1010 + 110, ..programmed }]);
     }

@@ -133,8 +133,7 @@ impl SimNand {
     pub(super) fn fail_program(&mut self, page: Page, content: Content<'_>, spare: &Spare, op: Op) {
         let block = self.geometry.block_of(page);
         let index = self.geometry.index_of(page);
-        let die = self.geometry.die_of(block);
-        let span = self.busy.program(die, self.geometry.channel_of(die), op);
+        let span = self.busy.program(self.place(block, index), op);
         self.stats.of_mut(op.purpose).programs += 1;
         self.tell(Action::Program(page), op.purpose, span);
         let next = u32::from(self.columns.blocks[block.index()].next);

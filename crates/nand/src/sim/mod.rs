@@ -4,7 +4,7 @@
 //! counts operations by purpose, has listeners, and can be cut at any operation with any named fault. It does not
 //! depend on FTLs, and FTLs do not depend on its inside.
 //!
-//! Simplified: every page of a chip takes the same time; reads disturb nothing; ECC corrects nothing by itself.
+//! Simplified: reads disturb nothing; ECC corrects nothing by itself.
 
 mod busy;
 mod columns;
@@ -15,6 +15,7 @@ mod fingerprint;
 mod odd;
 mod payload;
 mod readers;
+mod units;
 
 pub use decay::Decay;
 pub use fault::{EraseFault, ProgramFault};
@@ -32,6 +33,7 @@ use columns::{BAD, Columns, DIRTY, FAILS_ERASE, FAILS_PROGRAM, ODD};
 use fingerprint::Fingerprint;
 use odd::OddPage;
 use payload::Payload;
+use units::Place;
 
 /// The configuration of a simulated chip set.
 #[derive(Clone, Copy, Debug)]
@@ -255,6 +257,12 @@ impl SimNand {
     }
 
     #[inline]
+    fn place(&self, block: Block, index: u32) -> Place {
+        let die = self.geometry.die_of(block);
+        Place { die, channel: self.geometry.channel_of(die), block: block.0, index }
+    }
+
+    #[inline]
     fn look(&mut self, page: Page) -> Option<(Block, u32)> {
         if !self.geometry.contains(page) {
             return None;
@@ -272,8 +280,7 @@ impl Nand for SimNand {
     #[inline]
     fn read(&mut self, page: Page, op: Op) -> (PageRead<'_>, Time) {
         let Some((block, index)) = self.look(page) else { return (PageRead::Unreadable, op.at) };
-        let die = self.geometry.die_of(block);
-        let span = self.busy.read(die, self.geometry.channel_of(die), op, false);
+        let span = self.busy.read(self.place(block, index), op, false);
         self.stats.of_mut(op.purpose).reads += 1;
         self.tell(Action::Read(page), op.purpose, span);
         let state = &self.columns.blocks[block.index()];
@@ -296,8 +303,7 @@ impl Nand for SimNand {
     #[inline]
     fn read_spare(&mut self, page: Page, op: Op) -> (SpareRead, Time) {
         let Some((block, index)) = self.look(page) else { return (SpareRead::Unreadable, op.at) };
-        let die = self.geometry.die_of(block);
-        let span = self.busy.read(die, self.geometry.channel_of(die), op, true);
+        let span = self.busy.read(self.place(block, index), op, true);
         self.stats.of_mut(op.purpose).spare_reads += 1;
         self.tell(Action::ReadSpare(page), op.purpose, span);
         let state = &self.columns.blocks[block.index()];
@@ -328,8 +334,7 @@ impl Nand for SimNand {
                 return Err(error);
             }
         };
-        let die = self.geometry.die_of(block);
-        let span = self.busy.program(die, self.geometry.channel_of(die), op);
+        let span = self.busy.program(self.place(block, index), op);
         self.stats.of_mut(op.purpose).programs += 1;
         if let Some(observer) = &mut self.observer {
             let action = Action::Program(page);
@@ -348,8 +353,7 @@ impl Nand for SimNand {
         if state.flags & BAD != 0 {
             return Err(EraseError::Bad(block));
         }
-        let die = self.geometry.die_of(block);
-        let span = self.busy.erase(die, self.geometry.channel_of(die), op.at);
+        let span = self.busy.erase(self.place(block, 0), op.at);
         self.stats.of_mut(op.purpose).erases += 1;
         self.tell(Action::Erase(block), op.purpose, span);
         let state = &self.columns.blocks[block.index()];

@@ -1,0 +1,94 @@
+//! `phelsuma timing check`: what the constants of a timing come to, before any FTL is run.
+
+use crate::errors::Outcome;
+use crate::{output, table};
+use clap::Subcommand;
+use phelsuma_options::{Peaks, TimingArg, size, timing};
+use serde::Serialize;
+
+/// Options of `timing`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    of: Of,
+}
+
+#[derive(Subcommand)]
+enum Of {
+    /// Show the latencies and peak bandwidths that follow from the constants
+    Check(CheckArgs),
+}
+
+#[derive(clap::Args)]
+struct CheckArgs {
+    /// A name (see `phelsuma list`), or a .toml file
+    #[arg(value_name = "NAME|FILE", value_parser = timing)]
+    timing: TimingArg,
+    /// Size of a page
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse_page)]
+    page: u32,
+    /// Channels [default: the drive's, or 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    channels: Option<u32>,
+    /// Dies on each channel [default: the drive's, or 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    dies: Option<u32>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Checked<'a> {
+    schema: &'static str,
+    timing: &'a str,
+    about: &'a str,
+    page_bytes: u32,
+    channels: u32,
+    dies_per_channel: u32,
+    unit_pages: u32,
+    sense_pages: u32,
+    #[serde(flatten)]
+    peaks: Peaks,
+}
+
+/// Runs it.
+pub(crate) fn main(args: &Args) -> Outcome {
+    let Of::Check(args) = &args.of;
+    let times = args.timing.on(args.page)?;
+    let (channels, dies) = args.timing.dies();
+    let channels = args.channels.or(channels).unwrap_or(1);
+    let dies_per_channel = args.dies.or(dies).unwrap_or(1);
+    let peaks = times.peaks(args.page, channels, dies_per_channel);
+    if args.json {
+        return output::json(&Checked {
+            schema: "phelsuma.timing/1",
+            timing: &args.timing.name,
+            about: &args.timing.about,
+            page_bytes: args.page,
+            channels,
+            dies_per_channel,
+            unit_pages: times.chip.unit_pages,
+            sense_pages: times.chip.sense_pages,
+            peaks,
+        });
+    }
+    let micros = |ns: u64| format!("{:.2} µs", ns as f64 / 1e3);
+    let rate = |mb: f64| if mb.is_finite() { format!("{mb:.0} MB/s") } else { "unbounded".to_string() };
+    let page = size::show(args.page.into());
+    let mut rows = table::numbers(&["what", "by the constants"]);
+    for (what, text) in [
+        (format!("one read of {page}, idle drive"), micros(peaks.read_ns)),
+        (format!("one write of {page}, idle drive"), micros(peaks.write_ns)),
+        ("sequential reads, at most".to_string(), rate(peaks.read_mb_per_second)),
+        (format!("random reads of {page}, at most"), rate(peaks.random_read_mb_per_second)),
+        ("writes to an empty drive, at most".to_string(), rate(peaks.write_mb_per_second)),
+    ] {
+        rows.add_row([what, text]);
+    }
+    let units = size::show(u64::from(args.page) * u64::from(times.chip.unit_pages));
+    output::print(&format!(
+        "{}: {}\n{channels} channels, {dies_per_channel} dies on each; a program writes {units}\n{rows}\n",
+        args.timing.name, args.timing.about
+    ))
+}

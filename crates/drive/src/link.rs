@@ -1,0 +1,87 @@
+//! The host's side of a drive: its firmware and its link.
+//!
+//! A write's data come over the link before the FTL has the request; a read's go over it afterwards. The firmware's time
+//! is a latency of each request, as of a pipeline: it does not bound how many there are.
+
+use phelsuma_nand::Time;
+use phelsuma_nand::state::Preserve;
+use phelsuma_trace::{Op, PageRequest};
+
+/// What a request takes outside the flash, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Firmware, for a read.
+    pub read_ns: u64,
+    /// Firmware, for a write.
+    pub write_ns: u64,
+    /// Firmware, for each page of a write.
+    pub write_page_ns: u64,
+    /// Moving one page over the link, which moves one at a time.
+    pub page_ns: u64,
+}
+
+/// A link at work.
+#[derive(Clone, Debug, Preserve)]
+pub(crate) struct LinkState {
+    #[preserve(fixed)]
+    link: Link,
+    free: Time,
+}
+
+impl LinkState {
+    pub(crate) fn new(link: Link) -> Self {
+        Self { link, free: Time::ZERO }
+    }
+
+    /// When the FTL has a request that arrives at `at`.
+    pub(crate) fn take(&mut self, request: &PageRequest, at: Time) -> Time {
+        match request.op {
+            Op::Write => {
+                let pages = u64::from(request.pages);
+                let ready = at + (self.link.write_ns + self.link.write_page_ns * pages);
+                self.moved(ready, pages)
+            }
+            Op::Read => at + self.link.read_ns,
+            Op::Trim | Op::Flush => at,
+        }
+    }
+
+    /// When the host has the answer to a request that the FTL has completed at `done`.
+    pub(crate) fn give(&mut self, request: &PageRequest, done: Time) -> Time {
+        match request.op {
+            Op::Read => self.moved(done, u64::from(request.pages)),
+            Op::Write | Op::Trim | Op::Flush => done,
+        }
+    }
+
+    /// Pages are ready to be moved at `ready`.
+    fn moved(&mut self, ready: Time, pages: u64) -> Time {
+        self.free = self.free.max(ready) + self.link.page_ns * pages;
+        self.free
+    }
+
+    /// Power is back.
+    pub(crate) fn reset(&mut self) {
+        self.free = Time::ZERO;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(op: Op, pages: u32) -> PageRequest {
+        PageRequest { at_ns: 0, op, first: 0, pages, partial_first: false, partial_last: false }
+    }
+
+    #[test]
+    fn firmware_is_a_latency_and_the_link_moves_one_page_at_a_time() {
+        let mut link = LinkState::new(Link { read_ns: 100, write_ns: 10, write_page_ns: 1, page_ns: 5 });
+        assert_eq!(link.take(&request(Op::Write, 4), Time(0)), Time(10 + 4 + 20));
+        assert_eq!(link.take(&request(Op::Write, 1), Time(0)), Time(34 + 5), "behind the first");
+        assert_eq!(link.take(&request(Op::Read, 1), Time(50)), Time(150));
+        assert_eq!(link.give(&request(Op::Read, 2), Time(200)), Time(210));
+        assert_eq!(link.give(&request(Op::Write, 2), Time(200)), Time(200));
+        assert_eq!(link.take(&request(Op::Flush, 0), Time(7)), Time(7));
+    }
+}

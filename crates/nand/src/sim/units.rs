@@ -1,0 +1,270 @@
+//! Busy times of chips that program several pages at once, sense several at once, or can be interrupted.
+//!
+//! A program unit is what one operation writes: the pages of several planes, and those of one-shot cells. The
+//! controller collects its pages in a buffer that a power cut does not empty, as drives with capacitors do. Then it
+//! moves them over the channel, and the die is busy once. There are two buffers a die beside the units that are not
+//! full: where both are being programmed, a page waits.
+//!
+//! Simplified: the register of a die holds what was sensed last until it programs, erases or senses again; the
+//! transfer of a unit overlaps with the program before it, as cache programs allow.
+
+use crate::state::Preserve;
+use crate::{Time, Timing};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Where an operation is.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) die: u32,
+    pub(crate) channel: u32,
+    pub(crate) block: u32,
+    /// The page in its block; 0 for an erase.
+    pub(crate) index: u32,
+}
+
+/// A unit of a block that is collected or programmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
+struct Unit {
+    block: u32,
+    number: u32,
+}
+
+/// One die.
+#[derive(Clone, Debug, Default, Preserve)]
+struct Die {
+    /// When its cells are idle.
+    free: Time,
+    /// When the last sensing has been moved out.
+    reads_done: Time,
+    /// Whether `free` is the end of a program or an erase.
+    is_changing: bool,
+    /// The last two units that were full, and when each is in the cells.
+    full: Vec<(Unit, Time)>,
+    /// Units with pages in the buffer and room for more.
+    open: Vec<Unit>,
+    /// What was sensed last: a block, and which part of it.
+    register: Option<(u32, u32)>,
+}
+
+/// All dies.
+#[derive(Clone, Debug, Preserve)]
+pub(crate) struct Units {
+    dies: Vec<Die>,
+    pages_per_block: u32,
+}
+
+impl Units {
+    pub(crate) fn new(dies: u32, pages_per_block: u32) -> Self {
+        Self { dies: vec![Die::default(); dies as usize], pages_per_block }
+    }
+
+    /// Takes a page. When it is safe, and how long the die has become busy by it.
+    pub(crate) fn program(&mut self, place: Place, at: Time, timing: &Timing, channel: &mut Time) -> (Time, u64) {
+        let die = &mut self.dies[place.die as usize];
+        let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
+        // A unit of the block that the program has passed over is padded.
+        let passed = die.open.iter().position(|open| open.block == unit.block && open.number != unit.number);
+        let mut busy = 0;
+        if let Some(passed) = passed {
+            let passed = die.open.swap_remove(passed);
+            busy += die.write(passed, at, timing, channel);
+        }
+        let start = match die.full.as_slice() {
+            [(_, first), _] => at.max(*first),
+            _ => at,
+        };
+        let is_last = (place.index + 1).is_multiple_of(timing.unit_pages) || place.index + 1 == self.pages_per_block;
+        if is_last {
+            die.open.retain(|open| *open != unit);
+            busy += die.write(unit, start, timing, channel);
+        } else if !die.open.contains(&unit) {
+            die.open.push(unit);
+        }
+        (start, busy)
+    }
+
+    /// Reads a page or its spare area. When that begins, when its bytes are there, and how long the die is busy by it.
+    pub(crate) fn read(
+        &mut self,
+        place: Place,
+        at: Time,
+        spare_only: bool,
+        timing: &Timing,
+        channel: &mut Time,
+    ) -> (Time, Time, u64) {
+        let die = &mut self.dies[place.die as usize];
+        let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
+        let is_buffered = timing.unit_pages > 1
+            && (die.open.contains(&unit) || die.full.iter().any(|(full, done)| *full == unit && *done > at));
+        if is_buffered {
+            return (at, at, 0);
+        }
+        let (sense, transfer) = match spare_only {
+            true => (timing.read_spare_ns, timing.transfer_spare_ns),
+            false => (timing.read_ns, timing.transfer_ns),
+        };
+        let part = place.index / timing.sense_pages;
+        let is_sensed = timing.sense_pages > 1 && die.register == Some((place.block, part));
+        let (start, sensed, busy) = if is_sensed {
+            let start = at.max(die.reads_done);
+            (start, start, 0)
+        } else {
+            let difference = timing.sense_differences_ns[(part % timing.page_types) as usize];
+            let sense = sense.saturating_add_signed(difference.into());
+            let suspends = timing.suspend_ns > 0 && die.is_changing && die.free > at.max(die.reads_done);
+            let start = if suspends { at.max(die.reads_done) } else { at.max(die.free) };
+            let taken = sense + if suspends { timing.suspend_ns } else { 0 };
+            if suspends {
+                die.free = die.free + taken;
+            } else {
+                die.free = start + sense;
+                die.is_changing = false;
+                die.register = Some((place.block, part));
+            }
+            (start, start + taken, taken)
+        };
+        let mut done = sensed;
+        if transfer > 0 {
+            *channel = sensed.max(*channel) + transfer;
+            done = *channel;
+        }
+        die.reads_done = done;
+        if !die.is_changing {
+            die.free = die.free.max(done);
+        }
+        (start, done, busy + transfer)
+    }
+
+    /// Erases a block. When it begins and ends.
+    pub(crate) fn erase(&mut self, place: Place, at: Time, timing: &Timing) -> (Time, Time) {
+        let die = &mut self.dies[place.die as usize];
+        die.open.retain(|open| open.block != place.block);
+        let start = at.max(die.free);
+        die.change(start + timing.erase_ns);
+        (start, die.free)
+    }
+
+    /// Power is back: nothing is in progress. What the buffers held is in them again.
+    pub(crate) fn reset(&mut self) {
+        for die in &mut self.dies {
+            *die = Die { open: core::mem::take(&mut die.open), ..Die::default() };
+        }
+    }
+
+    /// The most units that one die has room for beside the two that it programs.
+    #[cfg(test)]
+    fn open(&self) -> usize {
+        self.dies.iter().map(|die| die.open.len()).max().unwrap_or(0)
+    }
+}
+
+impl Die {
+    /// Moves a unit over the channel and into the cells. How long that keeps the die and the channel busy.
+    fn write(&mut self, unit: Unit, at: Time, timing: &Timing, channel: &mut Time) -> u64 {
+        let transfer = timing.transfer_ns * u64::from(timing.unit_pages);
+        let mut ready = at;
+        if transfer > 0 {
+            *channel = at.max(*channel) + transfer;
+            ready = *channel;
+        }
+        self.change(ready.max(self.free) + timing.program_ns);
+        if self.full.len() == 2 {
+            self.full.remove(0);
+        }
+        self.full.push((unit, self.free));
+        transfer + timing.program_ns
+    }
+
+    /// The cells change until then.
+    fn change(&mut self, until: Time) {
+        self.free = until;
+        self.is_changing = true;
+        self.register = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHIP: Timing = Timing {
+        transfer_ns: 10,
+        unit_pages: 4,
+        sense_pages: 2,
+        sense_differences_ns: [-20, 20, 0, 0],
+        page_types: 2,
+        ..Timing::array(100, 30, 1000, 1500)
+    };
+
+    fn at(block: u32, index: u32) -> Place {
+        Place { die: 0, channel: 0, block, index }
+    }
+
+    /// Programs pages, all asked for at `now`; when each is safe.
+    fn programs(units: &mut Units, channel: &mut Time, block: u32, pages: core::ops::Range<u32>, now: u64) -> Vec<u64> {
+        pages.map(|index| units.program(at(block, index), Time(now), &CHIP, channel).0.0).collect()
+    }
+
+    #[test]
+    fn a_die_is_busy_once_a_unit_and_a_page_waits_for_a_buffer() {
+        let (mut units, mut channel) = (Units::new(1, 64), Time::ZERO);
+        // Two units are in the buffers at once; the third begins when the first is in the cells: 40 over the channel.
+        assert_eq!(programs(&mut units, &mut channel, 7, 0..8, 0), [0; 8]);
+        assert_eq!(programs(&mut units, &mut channel, 7, 8..12, 0), [1040; 4]);
+        assert_eq!(programs(&mut units, &mut channel, 7, 12..16, 0), [2040; 4]);
+        assert_eq!(units.dies[0].free, Time(4040), "the transfers are hidden behind the programs");
+    }
+
+    #[test]
+    fn the_last_unit_of_a_block_may_be_smaller_and_one_passed_over_is_padded() {
+        let (mut units, mut channel) = (Units::new(1, 6), Time::ZERO);
+        programs(&mut units, &mut channel, 0, 0..6, 0);
+        assert_eq!((units.open(), units.dies[0].full.len()), (0, 2));
+        let mut units = Units::new(1, 64);
+        programs(&mut units, &mut channel, 0, 0..2, 0);
+        programs(&mut units, &mut channel, 0, 5..6, 0);
+        assert_eq!(units.dies[0].open, [Unit { block: 0, number: 1 }]);
+        assert_eq!(units.dies[0].full.len(), 1);
+    }
+
+    #[test]
+    fn a_page_is_read_from_the_buffer_the_cells_or_the_register() {
+        let (mut units, mut channel) = (Units::new(1, 64), Time::ZERO);
+        let read = |units: &mut Units, index, now, channel: &mut Time| {
+            units.read(at(3, index), Time(now), false, &CHIP, channel).1.0 - now
+        };
+        programs(&mut units, &mut channel, 3, 0..5, 0);
+        assert_eq!(read(&mut units, 4, 10, &mut channel), 0, "its unit is not full");
+        assert_eq!(read(&mut units, 0, 10, &mut channel), 0, "its unit is being programmed");
+        assert_eq!(read(&mut units, 0, 5000, &mut channel), 90, "a fast page and its transfer");
+        assert_eq!(read(&mut units, 1, 6000, &mut channel), 10, "from the register");
+        assert_eq!(read(&mut units, 2, 7000, &mut channel), 130, "a slow page");
+        programs(&mut units, &mut channel, 3, 5..8, 8000);
+        assert_eq!(read(&mut units, 2, 20_000, &mut channel), 130, "a program takes the register");
+    }
+
+    #[test]
+    fn a_read_suspends_what_changes_cells_where_it_can() {
+        let mut channel = Time::ZERO;
+        for (suspend_ns, read_done, erase_done) in [(0, 1500 + 90, 1500 + 90), (5, 100 + 5 + 90, 1500 + 85)] {
+            let mut units = Units::new(1, 64);
+            let timing = Timing { suspend_ns, ..CHIP };
+            channel = Time::ZERO;
+            units.erase(at(1, 0), Time(0), &timing);
+            assert_eq!(units.read(at(2, 0), Time(100), false, &timing, &mut channel).1, Time(read_done));
+            assert_eq!(units.dies[0].free, Time(erase_done));
+        }
+    }
+
+    #[test]
+    fn an_erase_drops_its_blocks_open_unit_and_a_cut_keeps_what_is_buffered() {
+        let (mut units, mut channel) = (Units::new(1, 64), Time::ZERO);
+        programs(&mut units, &mut channel, 0, 0..1, 0);
+        programs(&mut units, &mut channel, 1, 0..1, 0);
+        units.erase(at(0, 0), Time(0), &CHIP);
+        units.reset();
+        assert_eq!(units.dies[0].open, [Unit { block: 1, number: 0 }]);
+        assert_eq!(units.dies[0].free, Time::ZERO);
+    }
+}

@@ -1,0 +1,328 @@
+//! Timings: presets, and files that have every constant of a drive.
+//!
+//! A file names what it inherits from, and changes what it has. Sizes and rates in it become pages when the page size
+//! is known.
+
+use crate::failure::{Failure, Outcome};
+use crate::size;
+use phelsuma_drive::Link;
+use phelsuma_nand::{TIMINGS, Timing};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Drives that one can buy: name, and the text of their file.
+const DRIVES: &[(&str, &str)] =
+    &[("970pro", include_str!("../timings/970pro.toml")), ("zn540", include_str!("../timings/zn540.toml"))];
+
+/// How many files may inherit from one another.
+const DEPTH_MAX: usize = 8;
+/// Bytes of a timing file.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// The longest time in a file, in microseconds.
+const MICROS_MAX: f64 = 1e9;
+
+/// A timing with its name.
+#[derive(Clone, Debug)]
+pub struct TimingArg {
+    /// The name: a preset's, or the path of a file.
+    pub name: String,
+    /// One line: what it is, and where its constants are from.
+    pub about: String,
+    spec: Spec,
+}
+
+/// What a timing is before the page size is known.
+#[derive(Clone, Debug)]
+struct Spec {
+    base: Timing,
+    channels: Option<u32>,
+    dies_per_channel: Option<u32>,
+    unit_bytes: Option<u64>,
+    sense_bytes: Option<u64>,
+    bus_mb_per_second: Option<f64>,
+    link: Option<LinkFile>,
+}
+
+/// What a timing is on a drive with pages of a given size.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// The chips.
+    pub chip: Timing,
+    /// Firmware and link; none: they take no time.
+    pub link: Option<Link>,
+}
+
+/// What a drive comes to by its constants alone, without an FTL: times in nanoseconds, rates in megabytes a second.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Peaks {
+    /// One read of one page on an idle drive.
+    pub read_ns: u64,
+    /// One write of one page on an idle drive.
+    pub write_ns: u64,
+    /// Pages read one after the other, on all dies.
+    pub read_mb_per_second: f64,
+    /// Pages read at random.
+    pub random_read_mb_per_second: f64,
+    /// Pages written to an empty drive.
+    pub write_mb_per_second: f64,
+}
+
+impl Times {
+    /// The peaks of a drive with these channels, and dies on each. Each is the least that cells, buses and link give.
+    #[must_use]
+    pub fn peaks(&self, page_bytes: u32, channels: u32, dies_per_channel: u32) -> Peaks {
+        let Self { chip, link } = self;
+        let (channels, dies) = (f64::from(channels), f64::from(channels * dies_per_channel));
+        let page = f64::from(page_bytes);
+        // Megabytes a second of so many bytes in so many nanoseconds.
+        let rate = |bytes: f64, ns: f64| if ns > 0.0 { bytes * 1e3 / ns } else { f64::INFINITY };
+        let bus = channels * rate(page, chip.transfer_ns as f64);
+        let of_link = link.map_or(f64::INFINITY, |link| rate(page, link.page_ns as f64));
+        let transfer = chip.transfer_ns as f64;
+        let cells = |pages: u32, ns: u64| {
+            let moved = f64::from(pages);
+            dies * rate(moved * page, ns as f64 + moved * transfer)
+        };
+        let (program, unit) = (chip.program_ns as f64, f64::from(chip.unit_pages));
+        // The transfer of a unit is hidden behind the program before it; that of a single page is not.
+        let hidden = if unit > 1.0 { 0.0 } else { transfer };
+        let buffered = chip.unit_pages > 1;
+        let of_host = |ns: fn(&Link) -> u64| link.as_ref().map_or(0, ns);
+        Peaks {
+            read_ns: chip.read_ns + chip.transfer_ns + of_host(|link| link.read_ns + link.page_ns),
+            write_ns: of_host(|link| link.write_ns + link.write_page_ns + link.page_ns)
+                + if buffered { 0 } else { chip.transfer_ns + chip.program_ns },
+            read_mb_per_second: cells(chip.sense_pages, chip.read_ns).min(bus).min(of_link),
+            random_read_mb_per_second: cells(1, chip.read_ns).min(bus).min(of_link),
+            write_mb_per_second: (dies * rate(unit * page, program + hidden)).min(bus).min(of_link),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    about: String,
+    inherits: Option<String>,
+    #[serde(default)]
+    drive: DriveFile,
+    #[serde(default)]
+    chip: ChipFile,
+    bus: Option<BusFile>,
+    link: Option<LinkFile>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DriveFile {
+    channels: Option<u32>,
+    dies_per_channel: Option<u32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChipFile {
+    read_us: Option<f64>,
+    read_spare_us: Option<f64>,
+    page_types_us: Option<Vec<f64>>,
+    program_us: Option<f64>,
+    erase_us: Option<f64>,
+    suspend_us: Option<f64>,
+    unit: Option<String>,
+    sense: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BusFile {
+    mb_per_second: f64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkFile {
+    mb_per_second: f64,
+    #[serde(default)]
+    read_us: f64,
+    #[serde(default)]
+    write_us: f64,
+    #[serde(default)]
+    write_4kib_us: f64,
+}
+
+/// A timing by its name: a preset, a drive, or the path of a file that ends with `.toml`.
+///
+/// # Errors
+/// It is none of them, or the file is none; with its line.
+pub fn timing(name: &str) -> Result<TimingArg, String> {
+    named(name, 0)
+}
+
+/// All that have a name.
+pub fn timings() -> impl Iterator<Item = TimingArg> {
+    TIMINGS
+        .iter()
+        .map(|(name, ..)| *name)
+        .chain(DRIVES.iter().map(|(name, _)| *name))
+        .filter_map(|name| timing(name).ok())
+}
+
+fn named(name: &str, depth: usize) -> Result<TimingArg, String> {
+    if let Some((_, about, base)) = TIMINGS.iter().find(|(known, ..)| *known == name) {
+        let spec = Spec {
+            base: *base,
+            channels: None,
+            dies_per_channel: None,
+            unit_bytes: None,
+            sense_bytes: None,
+            bus_mb_per_second: None,
+            link: None,
+        };
+        return Ok(TimingArg { name: name.to_string(), about: (*about).to_string(), spec });
+    }
+    if let Some((_, text)) = DRIVES.iter().find(|(known, _)| *known == name) {
+        return of_file(name, text, depth);
+    }
+    if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
+        let known: Vec<&str> =
+            TIMINGS.iter().map(|(name, ..)| *name).chain(DRIVES.iter().map(|(name, _)| *name)).collect();
+        return Err(format!("unknown timing '{name}'; known are {}, and files that end with .toml", known.join(", ")));
+    }
+    let about = |error: std::io::Error| format!("{name}: {error}");
+    let length = std::fs::metadata(name).map_err(about)?.len();
+    if length > FILE_BYTES_MAX {
+        return Err(format!("{name}: a timing has at most {}", size::show(FILE_BYTES_MAX)));
+    }
+    of_file(name, &std::fs::read_to_string(name).map_err(about)?, depth)
+}
+
+fn of_file(name: &str, text: &str, depth: usize) -> Result<TimingArg, String> {
+    let about = |error: String| format!("{name}: {error}");
+    let file: File = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        format!("{name}:{line}: {}", error.message().trim())
+    })?;
+    if depth == DEPTH_MAX {
+        return Err(about(format!("more than {DEPTH_MAX} files that inherit from one another")));
+    }
+    let mut spec = named(file.inherits.as_deref().unwrap_or("gecko"), depth + 1)?.spec;
+    spec.change(&file).map_err(about)?;
+    Ok(TimingArg { name: name.to_string(), about: file.about, spec })
+}
+
+/// Microseconds as nanoseconds.
+fn nanos(what: &str, micros: f64) -> Result<u64, String> {
+    match micros {
+        0.0..=MICROS_MAX => Ok((micros * 1e3).round() as u64),
+        _ => Err(format!("{what} = {micros}: from 0 to {MICROS_MAX} would be right")),
+    }
+}
+
+fn rate(what: &str, mb_per_second: f64) -> Result<f64, String> {
+    match mb_per_second {
+        0.001..=1e9 => Ok(mb_per_second),
+        _ => Err(format!("{what}.mb_per_second = {mb_per_second}: from 0.001 to 1e9 would be right")),
+    }
+}
+
+impl Spec {
+    fn change(&mut self, file: &File) -> Result<(), String> {
+        let chip = &file.chip;
+        let base = &mut self.base;
+        let set = |what: &str, micros: Option<f64>, place: &mut u64| -> Result<(), String> {
+            micros.map_or(Ok(()), |micros| nanos(what, micros).map(|ns| *place = ns))
+        };
+        set("chip.read_us", chip.read_us, &mut base.read_ns)?;
+        set("chip.program_us", chip.program_us, &mut base.program_ns)?;
+        set("chip.erase_us", chip.erase_us, &mut base.erase_ns)?;
+        set("chip.suspend_us", chip.suspend_us, &mut base.suspend_ns)?;
+        if let Some(types) = &chip.page_types_us {
+            if !(1..=4).contains(&types.len()) || chip.read_us.is_some() {
+                return Err("chip.page_types_us has 1 to 4 times, and replaces chip.read_us".to_string());
+            }
+            let types =
+                types.iter().map(|micros| nanos("chip.page_types_us", *micros)).collect::<Result<Vec<_>, _>>()?;
+            base.read_ns = types.iter().sum::<u64>() / types.len() as u64;
+            base.page_types = types.len() as u32;
+            base.sense_differences_ns = [0; 4];
+            for (difference, of_type) in base.sense_differences_ns.iter_mut().zip(&types) {
+                *difference = i32::try_from(*of_type as i64 - base.read_ns as i64)
+                    .map_err(|_| "chip.page_types_us: they differ by more than 2 s".to_string())?;
+            }
+        } else if chip.read_us.is_some() {
+            (base.page_types, base.sense_differences_ns) = (1, [0; 4]);
+        }
+        match chip.read_spare_us {
+            Some(micros) => base.read_spare_ns = nanos("chip.read_spare_us", micros)?,
+            // What has to be sensed is a page.
+            None if chip.read_us.is_some() || chip.page_types_us.is_some() => base.read_spare_ns = base.read_ns,
+            None => {}
+        }
+        let bytes = |text: &Option<String>| text.as_deref().map(size::parse).transpose();
+        self.unit_bytes = bytes(&chip.unit)?.or(self.unit_bytes);
+        self.sense_bytes = bytes(&chip.sense)?.or(self.sense_bytes);
+        if let Some(bus) = &file.bus {
+            self.bus_mb_per_second = Some(rate("bus", bus.mb_per_second)?);
+        }
+        if let Some(link) = &file.link {
+            rate("link", link.mb_per_second)?;
+            nanos("link.read_us", link.read_us)?;
+            nanos("link.write_us", link.write_us)?;
+            nanos("link.write_4kib_us", link.write_4kib_us)?;
+            self.link = Some(link.clone());
+        }
+        self.channels = file.drive.channels.or(self.channels);
+        self.dies_per_channel = file.drive.dies_per_channel.or(self.dies_per_channel);
+        Ok(())
+    }
+}
+
+impl TimingArg {
+    /// Channels, and dies on each, of the drive that it is of; where it is of one.
+    #[must_use]
+    pub fn dies(&self) -> (Option<u32>, Option<u32>) {
+        (self.spec.channels, self.spec.dies_per_channel)
+    }
+
+    /// The times on a drive with pages of so many bytes.
+    ///
+    /// # Errors
+    /// A unit is no whole number of pages.
+    pub fn on(&self, page_bytes: u32) -> Outcome<Times> {
+        let Spec { unit_bytes, sense_bytes, bus_mb_per_second, .. } = &self.spec;
+        let page = u64::from(page_bytes);
+        let pages = |what: &str, bytes: Option<u64>| match bytes {
+            None => Ok(1),
+            Some(bytes) if bytes >= page && bytes.is_multiple_of(page) && bytes / page <= 1 << 16 => {
+                Ok((bytes / page) as u32)
+            }
+            Some(bytes) => Err(Failure::Input(format!(
+                "{}: a {what} of {} is not 1 to 65,536 whole pages of {}",
+                self.name,
+                size::show(bytes),
+                size::show(page)
+            ))),
+        };
+        let mut chip = self.spec.base;
+        (chip.unit_pages, chip.sense_pages) = (pages("unit", *unit_bytes)?, pages("sense", *sense_bytes)?);
+        if !chip.unit_pages.is_multiple_of(chip.sense_pages) {
+            return Err(Failure::Input(format!("{}: a unit is a whole number of what is sensed at once", self.name)));
+        }
+        let spare = page / 32;
+        let moving = |bytes: u64, mb_per_second: f64| (bytes as f64 * 1e3 / mb_per_second).round() as u64;
+        if let Some(rate) = *bus_mb_per_second {
+            (chip.transfer_ns, chip.transfer_spare_ns) = (moving(page, rate), moving(spare, rate));
+        }
+        let link = self.spec.link.as_ref().map(|link| {
+            let ns = |micros: f64| (micros * 1e3).round() as u64;
+            Link {
+                read_ns: ns(link.read_us),
+                write_ns: ns(link.write_us),
+                write_page_ns: ns(link.write_4kib_us * page_bytes as f64 / 4096.0),
+                page_ns: moving(page, link.mb_per_second),
+            }
+        });
+        Ok(Times { chip, link })
+    }
+}
