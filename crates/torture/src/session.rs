@@ -83,9 +83,9 @@ fn on_thread(config: &Config, files: &Files, stop: &AtomicBool, watch: &(dyn Fn(
     base_mounts(&config, &run, &scratch)?;
     if let Some(id) = &files.replay {
         let state = State::of_id(id, &run, config.policy).map_err(|error| TortureError::Input(error.to_string()))?;
-        let (kind, described) = check_one(&config, &run, &scratch, &state, stop)?;
-        let mut report = Report::of_replay(&config, &run, kind, described);
-        report.unwritten = unwritten;
+        let replayed = check_one(&config, &run, &scratch, &state, stop)?;
+        let mut report = Report::of_replay(&config, &run, replayed);
+        report.unwritten.splice(0..0, unwritten);
         return Ok(report);
     }
     watch(Progress::Checking { checked: 0, wrong: 0 });
