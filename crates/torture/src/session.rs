@@ -9,6 +9,7 @@ use crate::report::Report;
 use crate::saved;
 use crate::search::{Counts, check_all, check_one};
 use crate::sys::folders::Scratch;
+use crate::sys::is_root;
 use crate::sys::mounts::{Namespace, separate};
 use crate::unsynced::{Unsynced, of_run};
 use crate::view::base_mounts;
@@ -116,7 +117,7 @@ fn recorded(
             config.shape = run.shape;
             let mount_options = std::mem::take(&mut config.format.mount_options);
             let options = if mount_options.is_empty() { format.mount_options.clone() } else { mount_options };
-            if format.is_some() && !config.format.is_some() && !rustix::process::geteuid().is_root() {
+            if format.is_some() && !config.format.is_some() && !is_root() {
                 return Err(TortureError::Input("this run has a file system, which takes root".to_string()));
             }
             if format.is_some() && !config.format.is_some() {

@@ -6,6 +6,7 @@ use crate::filesystem::Format;
 use crate::model::{Cursor, Depth, Event, Policy, Run};
 use crate::search::{Located, Names, count, many};
 use crate::sys::folders::Scratch;
+use crate::sys::is_root;
 use crate::sys::mounts::separate;
 use crate::view::View;
 use serde::Serialize;
@@ -56,7 +57,6 @@ pub struct UnsyncedWrite {
 }
 
 pub(crate) fn of_run(run: &Run, format: &Format, scratch: &Scratch) -> Outcome<Unsynced> {
-    let is_root = rustix::process::geteuid().is_root();
     let mut found = Unsynced {
         schema: "phelsuma.torture-unsynced/1",
         marks: run.marks(run.end as u32).count() as u64,
@@ -102,7 +102,7 @@ pub(crate) fn of_run(run: &Run, format: &Format, scratch: &Scratch) -> Outcome<U
         });
     }
     if format.is_some()
-        && is_root
+        && is_root()
         && let Ok(_namespace) = separate()
     {
         name(run, format, scratch, &mut found)?;

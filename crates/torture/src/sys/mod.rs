@@ -8,3 +8,8 @@ pub(crate) mod loops;
 pub(crate) mod mounts;
 pub(crate) mod supervisor;
 pub(crate) mod writeback;
+
+/// Whether this process may do all of that.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
