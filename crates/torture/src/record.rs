@@ -46,6 +46,9 @@ pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &
         Some(Over::Mark) => Err(TortureError::Input(format!(
             "the workload wrote a line to PHELSUMA_MARK_FD that is longer than a mark: {MARK_BYTES_MAX} bytes"
         ))),
+        Some(Over::NoText) => {
+            Err(TortureError::Input("the workload wrote a line to PHELSUMA_MARK_FD that is not UTF-8".to_string()))
+        }
         None => Ok(drive.run()),
     }
 }
