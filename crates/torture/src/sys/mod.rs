@@ -6,6 +6,7 @@ pub(crate) mod apart;
 pub(crate) mod folders;
 pub(crate) mod loops;
 pub(crate) mod mounts;
+pub(crate) mod strays;
 pub(crate) mod supervisor;
 pub(crate) mod writeback;
 
