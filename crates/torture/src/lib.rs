@@ -29,7 +29,7 @@ pub use error::{Outcome, TortureError};
 pub use filesystem::{Filesystem, Format};
 pub use mark::mark;
 pub use report::{Recorded, Report, junit_of_error};
-pub use search::{Failure, LostWrite};
+pub use search::{Described, Failure, LostWrite};
 pub use session::{Files, Progress, torture, unsynced};
 pub use unsynced::{Unsynced, UnsyncedWrite};
 pub use view::FailureKind;

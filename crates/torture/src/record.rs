@@ -7,6 +7,7 @@ use crate::model::{Policy, Run};
 use crate::recorder::{AtMark, Drive, Limits, MARK_BYTES_MAX, Marks, Over, Pipe, Served};
 use crate::size;
 use crate::sys::folders::Scratch;
+use crate::sys::is_root;
 use crate::view::writable;
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
@@ -19,13 +20,12 @@ use std::sync::atomic::AtomicBool;
 pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &AtomicBool) -> Outcome<Run> {
     let (pipe, read) = Pipe::new()?;
     let drive = Arc::new(Drive::new(config.shape, Limits { log_bytes: config.log_limit }, read));
-    let marks = Marks::new(&drive, pipe, &scratch.path().join("marks"))?;
-    let is_root = rustix::process::geteuid().is_root();
+    let marks = Marks::new(&drive, pipe, &scratch.socket("marks"))?;
     if !Path::new("/dev/fuse").exists() {
         return Err(TortureError::Input("there is no /dev/fuse here; loading the module fuse would help".to_string()));
     }
     let folder = scratch.folder("fuse")?;
-    let served = Served::new(Arc::clone(&drive), &folder, is_root).map_err(|error| match error.kind() {
+    let served = Served::new(Arc::clone(&drive), &folder, is_root()).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => TortureError::Input(
             "there is no fusermount3 here; the package fuse3 has it, and root does without".to_string(),
         ),
@@ -46,6 +46,9 @@ pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &
         Some(Over::Mark) => Err(TortureError::Input(format!(
             "the workload wrote a line to PHELSUMA_MARK_FD that is longer than a mark: {MARK_BYTES_MAX} bytes"
         ))),
+        Some(Over::NoText) => {
+            Err(TortureError::Input("the workload wrote a line to PHELSUMA_MARK_FD that is not UTF-8".to_string()))
+        }
         None => Ok(drive.run()),
     }
 }

@@ -1,11 +1,16 @@
 //! A recorded run in a file: compressed, and checked for damage by its compression's checksum.
 //!
-//! A line that says what it is, a line of JSON, and records: a letter, then numbers of 8 bytes, the least significant
-//! first,
-//! then data. `b` and `w` are offset, length and data, of the base and of a write; `t` is offset and length; `m` is
-//! length and
-//! text; `f` is a flush. All that is read is bounded.
+//! It has a line that says what it is, a line of JSON, and records. A record is a letter, then numbers of 8 bytes, the
+//! least significant first, then data:
+//!
+//! - `b` and `w`: offset, length and data, of the base and of a write.
+//! - `t`: offset and length of a trim.
+//! - `m`: length and text of a mark.
+//! - `f`: a flush.
+//!
+//! All that is read is bounded.
 
+use crate::destination;
 use crate::error::{Outcome, TortureError};
 use crate::filesystem::Format;
 use crate::model::{Content, Event, Policy, Run, Shape};
@@ -67,13 +72,12 @@ impl Made {
     }
 }
 
-/// Writes a run.
+/// Writes a run. One that is there stays as it is until all is written.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn save(path: &Path, run: &Run, made: &Made) -> Outcome {
-    let file = File::create(path).map(BufWriter::new);
-    let done = file.and_then(|file| write(file, run, made));
+    let done = destination::replace(path, |file| write(BufWriter::new(file), run, made));
     done.map_err(|error| TortureError::about(&path.display().to_string(), error))
 }
 

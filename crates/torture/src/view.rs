@@ -3,7 +3,7 @@
 use crate::command::{Ended, Job, with_output};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
-use crate::filesystem::device;
+use crate::filesystem::{Filesystem, device};
 use crate::model::{Cursor, Lost, Run, State};
 use crate::sys::folders::Scratch;
 use crate::sys::loops::Loop;
@@ -118,6 +118,11 @@ impl<'c> View<'c> {
         let set = fs::set_permissions(&image, fs::Permissions::from_mode(0o666));
         set.map_err(|error| TortureError::about(&image.display().to_string(), error))?;
         Ok(Self { config, scratch, file, image, folder, mount, work })
+    }
+
+    /// What is on the drive.
+    pub(crate) fn filesystem(&self) -> Filesystem {
+        self.config.format.filesystem
     }
 
     /// The image.

@@ -22,6 +22,8 @@ pub(crate) enum Over {
     Log,
     /// A line on the pipe is longer than a mark may be.
     Mark,
+    /// A line on the pipe is no text.
+    NoText,
 }
 
 /// The drive. Its lock is what puts events in an order.
@@ -200,7 +202,10 @@ impl Inner {
         if text.len() > MARK_BYTES_MAX {
             self.over.get_or_insert(Over::Mark);
         }
-        self.log(Event::Mark(String::from_utf8_lossy(text).into_owned()), limits);
+        match str::from_utf8(text) {
+            Ok(text) => self.log(Event::Mark(text.to_string()), limits),
+            Err(_) => _ = self.over.get_or_insert(Over::NoText),
+        }
     }
 }
 

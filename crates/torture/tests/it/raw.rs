@@ -155,6 +155,8 @@ fn a_mark_that_is_too_long_is_refused_and_a_line_that_is_not_complete_is_none() 
     assert!(!report.has_failed() && report.recorded.marks == 1, "{}", report.text());
     let error = tried(&raw(&(line(4097) + " >&$PHELSUMA_MARK_FD"), "true")).unwrap_err();
     assert!(error.to_string().contains("longer than a mark: 4096 bytes"), "{error}");
+    let error = tried(&raw(r#"printf 'a\377\n' >&$PHELSUMA_MARK_FD"#, "true")).unwrap_err();
+    assert!(error.to_string().ends_with("PHELSUMA_MARK_FD that is not UTF-8"), "{error}");
     if has_program("python3") {
         let sent = |text: &str, answer: &str| {
             format!(
@@ -167,6 +169,7 @@ s.sendall({text}); s.shutdown(socket.SHUT_WR); assert s.recv(99) == {answer}'"#
             (r#"b"m" * 4096 + b"\n""#, r#"b"ok\n""#, 1),
             (r#"b"m" * 4097 + b"\n""#, r#"b"a mark has at most 4096 bytes\n""#, 0),
             (r#"b"half""#, r#"b"""#, 0),
+            (r#"b"\xff\n""#, r#"b"a mark is UTF-8\n""#, 0),
         ] {
             assert_eq!(tried(&raw(&sent(text, answer), "true")).unwrap().recorded.marks, marks, "{text}");
         }
