@@ -13,6 +13,8 @@ pub(crate) const MARK_BYTES_MAX: usize = 4096;
 pub(crate) struct Limits {
     /// Bytes of its data and marks, and of its events.
     pub(crate) log_bytes: u64,
+    /// Bytes that the drive may hold when recording begins.
+    pub(crate) base_bytes: u64,
 }
 
 /// Why a drive records no more.
@@ -20,6 +22,8 @@ pub(crate) struct Limits {
 pub(crate) enum Over {
     /// The log is as large as it may be.
     Log,
+    /// The drive holds as much as it may before recording begins.
+    Base,
     /// A line on the pipe is longer than a mark may be.
     Mark,
 }
@@ -38,6 +42,7 @@ struct Inner {
     base: Content,
     events: Vec<Event>,
     log_bytes: u64,
+    has_begun: bool,
     is_recording: bool,
     end: Option<usize>,
     over: Option<Over>,
@@ -75,6 +80,9 @@ impl Drive {
         let mut inner = self.lock();
         inner.drain(&self.limits);
         inner.content.write(offset, data);
+        if !inner.has_begun && inner.content.bytes() > self.limits.base_bytes {
+            inner.over.get_or_insert(Over::Base);
+        }
         if inner.is_recording && end > begin {
             let mut whole = vec![0; (end - begin) as usize];
             inner.content.read(begin, &mut whole);
@@ -142,7 +150,7 @@ impl Drive {
         // A line that is not complete is no part of the workload's first mark.
         inner.line.clear();
         inner.base = inner.content.clone();
-        inner.is_recording = true;
+        (inner.has_begun, inner.is_recording) = (true, true);
     }
 
     /// The workload has ended. What comes now only helps to name files.
@@ -211,7 +219,11 @@ mod tests {
     fn drive() -> Drive {
         let (read, _) = std::io::pipe().unwrap();
         let shape = Shape { size: 1 << 20, unit: 512, atomic_write: 512 };
-        Drive::new(shape, Limits { log_bytes: 1 << 20 }, File::from(std::os::fd::OwnedFd::from(read)))
+        Drive::new(
+            shape,
+            Limits { log_bytes: 1 << 20, base_bytes: 64 << 10 },
+            File::from(std::os::fd::OwnedFd::from(read)),
+        )
     }
 
     #[test]
@@ -225,6 +237,17 @@ mod tests {
         drive.flush();
         let whats: Vec<&str> = drive.run().events.iter().map(Event::what).collect();
         assert_eq!(whats, ["write", "flush", "mark", "flush"]);
+    }
+
+    #[test]
+    fn what_is_there_before_recording_is_bounded_and_zeros_do_not_count() {
+        let drive = drive();
+        drive.write(0, &vec![0; 1 << 20]);
+        drive.write(0, &[1; 64 << 10]);
+        drive.write(0, &[2; 64 << 10]);
+        assert_eq!(drive.over(), None);
+        drive.write(1 << 19, &[1; 1]);
+        assert_eq!(drive.over(), Some(Over::Base));
     }
 
     #[test]

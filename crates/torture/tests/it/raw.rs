@@ -122,6 +122,22 @@ fn a_log_that_grows_too_large_is_an_error_and_a_full_drive_is_the_programs_matte
 }
 
 #[test]
+fn a_drive_that_holds_too_much_before_the_workload_is_an_error_which_says_so() {
+    if !has_fuse() {
+        return;
+    }
+    // Whether the command notices or not.
+    for end in ["", "; true"] {
+        let fill =
+            r#"head -c 70000000 /dev/zero | tr '\0' 7 | dd of="$PHELSUMA_DEVICE" bs=1M conv=notrunc 2>/dev/null"#;
+        let mut config = Config { setup: Some(format!("{fill}{end}")), log_limit: 1 << 20, ..raw("true", "true") };
+        config.shape.size = 128 << 20;
+        let error = tried(&config).unwrap_err();
+        assert!(error.to_string().starts_with("the drive held more than 64 MiB before the workload"), "{error}");
+    }
+}
+
+#[test]
 fn a_write_that_is_synchronous_is_durable_when_it_returns() {
     if !has_fuse() {
         return;
