@@ -8,6 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A mark has at most so many bytes.
 pub(crate) const MARK_BYTES_MAX: usize = 4096;
 
+/// The kernel asks for at most so much at once.
+pub(super) const WRITE_BYTES_MAX: u32 = 1 << 20;
+/// Of a buffer that does not begin with a page, it takes less than a page less, and cuts the write there, within a unit
+/// even. So a write of at least so much may go on in the next one.
+const CUT_BYTES_MIN: usize = WRITE_BYTES_MAX as usize - 4095;
+
 /// Bounds of a log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -46,6 +52,8 @@ struct Inner {
     is_recording: bool,
     end: Option<usize>,
     over: Option<Over>,
+    /// Where the last event ended, if it may be the first part of a write that the kernel has cut.
+    cut: Option<u64>,
     /// Marks that are written to a pipe, and what came of a line that is not complete.
     pipe: Option<File>,
     line: Vec<u8>,
@@ -86,7 +94,14 @@ impl Drive {
         if inner.is_recording && end > begin {
             let mut whole = vec![0; (end - begin) as usize];
             inner.content.read(begin, &mut whole);
-            inner.log(Event::Write { offset: begin, data: whole.into() }, &self.limits);
+            let goes_on = inner.cut == Some(offset);
+            match goes_on {
+                true => inner.append(begin, &whole, &self.limits),
+                false => inner.log(Event::Write { offset: begin, data: whole.into() }, &self.limits),
+            }
+            // From the second part on, the buffer begins with a page.
+            let is_cut = data.len() >= CUT_BYTES_MIN && (goes_on || data.len() < WRITE_BYTES_MAX as usize);
+            inner.cut = is_cut.then_some(offset + data.len() as u64);
         }
     }
 
@@ -171,7 +186,19 @@ impl Drive {
 }
 
 impl Inner {
+    /// The rest of a write that the kernel has cut, in whole units. It begins in the last unit of the first part, or
+    /// behind it.
+    fn append(&mut self, begin: u64, whole: &[u8], limits: &Limits) {
+        let Some(Event::Write { offset, data }) = self.events.pop() else { return };
+        self.log_bytes -= data.len() as u64 + size_of::<Event>() as u64;
+        let mut all = data.into_vec();
+        all.truncate((begin - offset) as usize);
+        all.extend_from_slice(whole);
+        self.log(Event::Write { offset, data: all.into() }, limits);
+    }
+
     fn log(&mut self, event: Event, limits: &Limits) {
+        self.cut = None;
         if !self.is_recording || self.over.is_some() {
             return;
         }
@@ -237,6 +264,36 @@ mod tests {
         drive.flush();
         let whats: Vec<&str> = drive.run().events.iter().map(Event::what).collect();
         assert_eq!(whats, ["write", "flush", "mark", "flush"]);
+    }
+
+    #[test]
+    fn a_write_that_the_kernel_has_cut_is_one_and_others_stay_apart() {
+        let (read, _) = std::io::pipe().unwrap();
+        let shape = Shape { size: 1 << 30, unit: 512, atomic_write: 1 << 20 };
+        let limits = Limits { log_bytes: 1 << 30, base_bytes: 1 << 20 };
+        let drive = Drive::new(shape, limits, File::from(std::os::fd::OwnedFd::from(read)));
+        drive.begin();
+        let (most, mib) = ((1 << 20) - 48, 1u64 << 20);
+        // 2 MiB, of a buffer that begins 48 bytes behind a page; then 1 MiB of one 512 bytes behind.
+        drive.write(0, &vec![1; most]);
+        drive.write(most as u64, &vec![2; 1 << 20]);
+        drive.write(2 * mib - 48, &[3; 48]);
+        drive.write(4 * mib, &vec![4; (1 << 20) - 512]);
+        drive.write(5 * mib - 512, &[5; 512]);
+        // Whole ones, one after the other; and a flush or a mark between.
+        drive.write(8 * mib, &vec![6; 1 << 20]);
+        drive.write(9 * mib, &vec![6; most]);
+        drive.flush();
+        drive.write(9 * mib + most as u64, &[7; 48]);
+        let run = drive.run();
+        let ranges: Vec<_> = run.events.iter().filter_map(Event::range).collect();
+        let expected = [(0, 2 * mib), (4 * mib, mib), (8 * mib, mib), (9 * mib, mib), (10 * mib - 512, 512)];
+        assert_eq!(ranges, expected);
+        assert_eq!((run.atoms(1), run.atoms(2)), (4096, 1));
+        let first = run.events[0].bytes(0, 2 << 20).unwrap();
+        let count = |value| first.iter().filter(|byte| **byte == value).count();
+        assert_eq!((count(1), count(2), count(3)), (most, 1 << 20, 48));
+        assert!(first.is_sorted());
     }
 
     #[test]

@@ -155,6 +155,21 @@ os.pwritev(file, [b"3" * 1024], 2048)'"#;
     }
 }
 
+#[test]
+fn a_large_write_of_any_buffer_is_cut_within_no_unit() {
+    if !has_fuse() || !has_program("python3") {
+        return;
+    }
+    // The bytes of a Python object do not begin with a page.
+    let workload = r#"python3 -c 'import os
+file = os.open(os.environ["PHELSUMA_DEVICE"], os.O_RDWR)
+os.pwrite(file, b"1" * (3 << 20), 0)'"#;
+    let mut config = raw(workload, "true");
+    config.shape.size = 4 << 20;
+    let report = tried(&config).unwrap();
+    assert_eq!((report.recorded.writes, report.recorded.bytes), (1, 3 << 20), "{}", report.text());
+}
+
 /// A line of so many bytes.
 fn line(bytes: usize) -> String {
     format!(r#"printf "%{bytes}d\n" 7"#)
