@@ -147,6 +147,9 @@ impl<'c> View<'c> {
         let device = device(&self.image, self.config.shape.unit)?;
         let mounted = alone(|| Ok(self.config.format.mount(&device, &self.mount).and_then(Mounted::unmount)))?;
         self.closed(device)?;
+        if mounted.is_err() && self.scratch.is_full() {
+            return Err(self.scratch.full());
+        }
         Ok(mounted)
     }
 
@@ -190,6 +193,8 @@ impl<'c> View<'c> {
             // All that the commands started is dead, so nothing is open. What they mounted goes with the thread; what
             // they unmounted is gone.
             Ok(_mounted) => self.run_commands(&environment, stop),
+            // The file system writes when it mounts.
+            Err(_) if self.scratch.is_full() => Err(self.scratch.full()),
             Err(error) => Ok(Verdict::Wrong(FailureKind::Mount, error.to_string())),
         })?;
         self.closed(device)?;
