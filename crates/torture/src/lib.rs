@@ -11,6 +11,7 @@ mod config;
 mod destination;
 mod error;
 mod filesystem;
+mod image;
 mod mark;
 pub mod model;
 mod record;

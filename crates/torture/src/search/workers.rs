@@ -249,6 +249,8 @@ impl Worker<'_, '_> {
             let mut shared = lock(self.shared);
             // Another worker may have begun the last one meanwhile.
             if self.config.budget.states.is_some_and(|states| shared.results.begun >= states) {
+                // Nor is all done where the queue was empty for a third one: this state is not checked.
+                shared.is_done = false;
                 return None;
             }
             if shared.results.is_new(identity) {
