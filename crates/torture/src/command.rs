@@ -1,6 +1,7 @@
 //! Runs one of the user's commands, to its end and with all that it started.
 
 use crate::error::{Outcome, TortureError};
+use crate::sys::strays;
 use crate::sys::supervisor::supervise;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -8,6 +9,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::ffi::OsString;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -80,7 +82,14 @@ impl Job<'_> {
             // The supervisor kills the rest and ends.
             let _ = kill_process(pid, Signal::TERM);
         }
-        let code = child.wait().map_err(cannot)?.code().unwrap_or(-1);
+        let status = child.wait().map_err(cannot)?;
+        let code = status.code().unwrap_or_else(|| {
+            // The command has killed its supervisor, but what it started has the folder of this job alone.
+            if let Some((name, value)) = self.environment.iter().find(|(name, _)| *name == "PHELSUMA_SCRATCH") {
+                strays::kill(name, value);
+            }
+            128 + status.signal().unwrap_or(0)
+        });
         Ok((if ended == Ended::Code(0) { Ended::Code(code) } else { ended }, output.tail()))
     }
 }

@@ -4,6 +4,7 @@ use crate::error::{Outcome, TortureError};
 use crate::filesystem::Format;
 use crate::model::{Depth, Policy, Shape};
 use crate::size;
+use crate::sys::is_root;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -86,7 +87,7 @@ impl Config {
                 return Err(TortureError::Input(format!("{option} is empty: a shell command would be right")));
             }
         }
-        if self.format.is_some() && !rustix::process::geteuid().is_root() {
+        if self.format.is_some() && !is_root() {
             let name = self.format.filesystem.name();
             return Err(TortureError::Input(format!(
                 "--fs {name} takes root, for a loop device and a mount; --fs none does not"

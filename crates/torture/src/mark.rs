@@ -28,6 +28,7 @@ pub fn mark(socket: Option<&Path>, text: &str) -> Outcome {
     BufReader::new(stream).read_line(&mut answer).map_err(about)?;
     match answer.as_str() {
         "ok\n" => Ok(()),
+        refused if !refused.is_empty() => Err(TortureError::Input(refused.trim_end().to_string())),
         _ => Err(TortureError::Input(format!("{} does not take marks any more", socket.display()))),
     }
 }

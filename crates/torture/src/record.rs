@@ -5,8 +5,10 @@ use crate::config::Config;
 use crate::error::{Outcome, TortureError};
 use crate::model::{Policy, Run};
 use crate::recorder::{AtMark, Drive, Limits, MARK_BYTES_MAX, Marks, Over, Pipe, Served};
+use crate::saved::base_limit;
 use crate::size;
 use crate::sys::folders::Scratch;
+use crate::sys::is_root;
 use crate::view::writable;
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
@@ -18,14 +20,14 @@ use std::sync::atomic::AtomicBool;
 /// Records a run.
 pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &AtomicBool) -> Outcome<Run> {
     let (pipe, read) = Pipe::new()?;
-    let drive = Arc::new(Drive::new(config.shape, Limits { log_bytes: config.log_limit }, read));
-    let marks = Marks::new(&drive, pipe, &scratch.path().join("marks"))?;
-    let is_root = rustix::process::geteuid().is_root();
+    let limits = Limits { log_bytes: config.log_limit, base_bytes: base_limit(config.log_limit) };
+    let drive = Arc::new(Drive::new(config.shape, limits, read));
+    let marks = Marks::new(&drive, pipe, &scratch.socket("marks"))?;
     if !Path::new("/dev/fuse").exists() {
         return Err(TortureError::Input("there is no /dev/fuse here; loading the module fuse would help".to_string()));
     }
     let folder = scratch.folder("fuse")?;
-    let served = Served::new(Arc::clone(&drive), &folder, is_root).map_err(|error| match error.kind() {
+    let served = Served::new(Arc::clone(&drive), &folder, is_root()).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => TortureError::Input(
             "there is no fusermount3 here; the package fuse3 has it, and root does without".to_string(),
         ),
@@ -34,20 +36,35 @@ pub(crate) fn record(config: &Config, workload: &str, scratch: &Scratch, stop: &
         }
         _ => TortureError::about("the drive cannot be served by FUSE", error),
     })?;
-    on_device(config, workload, scratch, &drive, &marks, served.file(), stop)?;
-    served.end().map_err(|error| TortureError::about("the drive is still in use", error))?;
+    let recorded = on_device(config, workload, scratch, &drive, &marks, served.file(), stop);
     match drive.over() {
-        Some(Over::Log) => {
-            let limit = size::text(config.log_limit);
-            Err(TortureError::Input(format!(
-                "the workload wrote more than {limit}; a shorter one, or a larger --log-limit, would do"
-            )))
-        }
-        Some(Over::Mark) => Err(TortureError::Input(format!(
-            "the workload wrote a line to PHELSUMA_MARK_FD that is longer than a mark: {MARK_BYTES_MAX} bytes"
-        ))),
-        None => Ok(drive.run()),
+        // What else went wrong came of that.
+        Some(Over::Base) if recorded != Err(TortureError::Stopped) => return Err(refused(Over::Base, config)),
+        _ => recorded?,
     }
+    served.end().map_err(|error| TortureError::about("the drive is still in use", error))?;
+    drive.over().map_or_else(|| Ok(drive.run()), |over| Err(refused(over, config)))
+}
+
+/// What was more than the recorder takes.
+fn refused(over: Over, config: &Config) -> TortureError {
+    let log = config.log_limit;
+    TortureError::Input(match over {
+        Over::Log => {
+            format!(
+                "the workload wrote more than {}; a shorter one, or a larger --log-limit, would do",
+                size::text(log)
+            )
+        }
+        Over::Base => format!(
+            "the drive held more than {} before the workload; less of --setup, or a larger --log-limit, would do",
+            size::text(base_limit(log))
+        ),
+        Over::Mark => {
+            format!("the workload wrote a line to PHELSUMA_MARK_FD that is longer than a mark: {MARK_BYTES_MAX} bytes")
+        }
+        Over::NoText => "the workload wrote a line to PHELSUMA_MARK_FD that is not UTF-8".to_string(),
+    })
 }
 
 fn on_device(
@@ -88,6 +105,9 @@ fn on_device(
         done("setup", job(setup, Some(marks.write()))?)?;
     }
     synced()?;
+    if drive.is_over() {
+        return Ok(());
+    }
     drive.begin();
     if let Some(mount) = &mounted {
         marks.set(at_mark(config, mount.at()));

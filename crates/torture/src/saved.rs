@@ -1,11 +1,16 @@
 //! A recorded run in a file: compressed, and checked for damage by its compression's checksum.
 //!
-//! A line that says what it is, a line of JSON, and records: a letter, then numbers of 8 bytes, the least significant
-//! first,
-//! then data. `b` and `w` are offset, length and data, of the base and of a write; `t` is offset and length; `m` is
-//! length and
-//! text; `f` is a flush. All that is read is bounded.
+//! It has a line that says what it is, a line of JSON, and records. A record is a letter, then numbers of 8 bytes, the
+//! least significant first, then data:
+//!
+//! - `b` and `w`: offset, length and data, of the base and of a write.
+//! - `t`: offset and length of a trim.
+//! - `m`: length and text of a mark.
+//! - `f`: a flush.
+//!
+//! All that is read is bounded.
 
+use crate::destination;
 use crate::error::{Outcome, TortureError};
 use crate::filesystem::Format;
 use crate::model::{Content, Event, Policy, Run, Shape};
@@ -21,6 +26,14 @@ const FIRST: &str = "phelsuma.torture-run/1\n";
 /// One record's data.
 const RECORD_BYTES_MAX: u64 = 64 << 20;
 const HEAD_BYTES_MAX: u64 = 1 << 16;
+/// A drive of the default size may be full before the workload, however small a log is allowed.
+const BASE_BYTES_LEAST: u64 = 64 << 20;
+
+/// Bytes that a drive may hold when recording begins, where the log has a limit.
+#[must_use]
+pub(crate) fn base_limit(log_limit: u64) -> u64 {
+    log_limit.max(BASE_BYTES_LEAST)
+}
 
 #[derive(Serialize, Deserialize)]
 struct Head {
@@ -67,13 +80,12 @@ impl Made {
     }
 }
 
-/// Writes a run.
+/// Writes a run. One that is there stays as it is until all is written.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn save(path: &Path, run: &Run, made: &Made) -> Outcome {
-    let file = File::create(path).map(BufWriter::new);
-    let done = file.and_then(|file| write(file, run, made));
+    let done = destination::replace(path, |file| write(BufWriter::new(file), run, made));
     done.map_err(|error| TortureError::about(&path.display().to_string(), error))
 }
 
@@ -136,7 +148,7 @@ fn head(input: &mut impl BufRead) -> io::Result<Head> {
     serde_json::from_slice(&head).map_err(|error| wrong(&format!("its head: {error}")))
 }
 
-/// Reads a run, of at most so many bytes.
+/// Reads a run. Its log has at most so many bytes, and its base as many, or 64 MiB.
 ///
 /// # Errors
 /// The file cannot be read, or is none.
@@ -169,7 +181,7 @@ pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Made)> {
         let ends = offset.checked_add(length).is_some_and(|end| end <= shape.size);
         ends && length > 0 && offset.is_multiple_of(step) && length.is_multiple_of(step)
     };
-    // The log counts as it did when it was recorded. The base is at most as large as the drive: its chunks ascend.
+    // Both count as they did when the run was recorded.
     let (mut base, mut base_end, mut events, mut bytes) = (Content::default(), 0u64, Vec::new(), 0u64);
     loop {
         let mut letter = [0];
@@ -188,8 +200,11 @@ pub fn read(from: impl BufRead, log_limit: u64) -> io::Result<(Run, Made)> {
         };
         let mut data = Vec::new();
         if matches!(letter[0], b'b' | b'w' | b'm') {
-            let is_base = letter[0] == b'b';
-            if length > RECORD_BYTES_MAX || (!is_base && bytes.saturating_add(length) > log_limit) {
+            let (held, limit) = match letter[0] {
+                b'b' => (base.bytes(), base_limit(log_limit)),
+                _ => (bytes, log_limit),
+            };
+            if length > RECORD_BYTES_MAX || held.saturating_add(length) > limit {
                 return Err(wrong("more data than --log-limit allows"));
             }
             (&mut input).take(length).read_to_end(&mut data)?;

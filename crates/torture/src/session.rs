@@ -9,6 +9,7 @@ use crate::report::Report;
 use crate::saved;
 use crate::search::{Counts, check_all, check_one};
 use crate::sys::folders::Scratch;
+use crate::sys::is_root;
 use crate::sys::mounts::{Namespace, separate};
 use crate::unsynced::{Unsynced, of_run};
 use crate::view::base_mounts;
@@ -83,9 +84,9 @@ fn on_thread(config: &Config, files: &Files, stop: &AtomicBool, watch: &(dyn Fn(
     base_mounts(&config, &run, &scratch)?;
     if let Some(id) = &files.replay {
         let state = State::of_id(id, &run, config.policy).map_err(|error| TortureError::Input(error.to_string()))?;
-        let (kind, described) = check_one(&config, &run, &scratch, &state, stop)?;
-        let mut report = Report::of_replay(&config, &run, kind, described);
-        report.unwritten = unwritten;
+        let replayed = check_one(&config, &run, &scratch, &state, stop)?;
+        let mut report = Report::of_replay(&config, &run, replayed);
+        report.unwritten.splice(0..0, unwritten);
         return Ok(report);
     }
     watch(Progress::Checking { checked: 0, wrong: 0 });
@@ -116,7 +117,7 @@ fn recorded(
             config.shape = run.shape;
             let mount_options = std::mem::take(&mut config.format.mount_options);
             let options = if mount_options.is_empty() { format.mount_options.clone() } else { mount_options };
-            if format.is_some() && !config.format.is_some() && !rustix::process::geteuid().is_root() {
+            if format.is_some() && !config.format.is_some() && !is_root() {
                 return Err(TortureError::Input("this run has a file system, which takes root".to_string()));
             }
             if format.is_some() && !config.format.is_some() {

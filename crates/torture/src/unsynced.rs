@@ -4,11 +4,13 @@ use crate::config::{Budget, Config};
 use crate::error::Outcome;
 use crate::filesystem::Format;
 use crate::model::{Cursor, Depth, Event, Policy, Run};
-use crate::search::{Names, count, many};
+use crate::search::{Located, Names, count, many};
 use crate::sys::folders::Scratch;
+use crate::sys::is_root;
 use crate::sys::mounts::separate;
 use crate::view::View;
 use serde::Serialize;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Bounds the list that is printed.
@@ -42,6 +44,10 @@ pub struct UnsyncedWrite {
     pub place: Option<String>,
     /// Where in the file, in bytes; none where no file is known.
     pub file_offset: Option<u64>,
+    /// The bytes of that place: where in the write they begin and end.
+    pub place_range: (u64, u64),
+    /// What the other bytes of the write belong to.
+    pub other_places: Vec<String>,
     /// The first mark that came before its flush.
     pub mark: String,
     /// Marks that came before its flush.
@@ -51,7 +57,6 @@ pub struct UnsyncedWrite {
 }
 
 pub(crate) fn of_run(run: &Run, format: &Format, scratch: &Scratch) -> Outcome<Unsynced> {
-    let is_root = rustix::process::geteuid().is_root();
     let mut found = Unsynced {
         schema: "phelsuma.torture-unsynced/1",
         marks: run.marks(run.end as u32).count() as u64,
@@ -78,7 +83,7 @@ pub(crate) fn of_run(run: &Run, format: &Format, scratch: &Scratch) -> Outcome<U
     }
     found.writes.extend(acknowledged(run, &mut pending, &marks, None));
     if format.is_some()
-        && is_root
+        && is_root()
         && let Ok(_namespace) = separate()
     {
         name(run, format, scratch, &mut found)?;
@@ -96,6 +101,8 @@ fn acknowledged(run: &Run, pending: &mut Vec<(u32, usize)>, marks: &[&str], flus
             length,
             place: None,
             file_offset: None,
+            place_range: (0, length),
+            other_places: Vec::new(),
             mark: (*mark).to_string(),
             marks: (marks.len() - before) as u64,
             flush,
@@ -125,11 +132,12 @@ fn name(run: &Run, format: &Format, scratch: &Scratch, found: &mut Unsynced) -> 
     let view = View::new(&config, scratch, "names")?;
     let mut cursor = Cursor::new(run, Policy::Subset);
     let numbers = found.writes.iter().map(|write| write.event);
-    let names = Names::new(&view, &mut cursor, run, format.filesystem, run.end as u32, numbers)?;
+    let names = Names::new(&view, &mut cursor, run, run.end as u32, numbers, &AtomicBool::new(false))?;
     for write in &mut found.writes {
-        let place = names.of(write.event);
-        write.place = place.map(crate::search::Place::text);
-        write.file_offset = place.and_then(|place| place.file_offset);
+        let Located { place, file_offset, place_range, other_places } =
+            Located::new(&names, write.offset, write.length, &[]);
+        (write.place, write.file_offset) = (place, file_offset);
+        (write.place_range, write.other_places) = (place_range, other_places);
     }
     Ok(())
 }
@@ -146,13 +154,14 @@ impl Unsynced {
             many(self.writes.len() as u64, "write")
         );
         for write in self.writes.iter().take(SHOWN_MAX) {
-            let place = match (&write.place, write.file_offset) {
-                (Some(place), Some(at)) => format!("{place}, bytes {} to {}", count(at), count(at + write.length - 1)),
-                (place, _) => {
-                    let place = place.as_ref().map_or(String::new(), |place| format!("{place}, "));
-                    format!("{place}drive bytes {} to {}", count(write.offset), count(write.offset + write.length - 1))
-                }
+            let located = Located {
+                place: write.place.clone(),
+                file_offset: write.file_offset,
+                place_range: write.place_range,
+                other_places: write.other_places.clone(),
             };
+            let drive = if write.place.is_none() { "drive " } else { "" };
+            let place = format!("{drive}{}", located.text(write.offset));
             let flush = write
                 .flush
                 .map_or("no flush came later".to_string(), |flush| format!("the next flush is event {flush}"));

@@ -3,14 +3,15 @@
 use crate::command::{Ended, Job, with_output};
 use crate::config::Config;
 use crate::error::{Outcome, TortureError};
-use crate::filesystem::device;
+use crate::filesystem::{Filesystem, device};
+use crate::image;
 use crate::model::{Cursor, Lost, Run, State};
 use crate::sys::folders::Scratch;
 use crate::sys::loops::Loop;
 use crate::sys::mounts::{self, Mounted};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -120,6 +121,11 @@ impl<'c> View<'c> {
         Ok(Self { config, scratch, file, image, folder, mount, work })
     }
 
+    /// What is on the drive.
+    pub(crate) fn filesystem(&self) -> Filesystem {
+        self.config.format.filesystem
+    }
+
     /// The image.
     pub(crate) fn image(&self) -> &Path {
         &self.image
@@ -127,13 +133,8 @@ impl<'c> View<'c> {
 
     /// Makes the image what the cursor is at.
     pub(crate) fn put(&self, cursor: &Cursor<'_>) -> Outcome {
-        let size = self.config.shape.size;
-        let put = || {
-            self.file.set_len(0)?;
-            self.file.set_len(size)?;
-            cursor.each(|offset, bytes| self.file.write_all_at(bytes, offset))
-        };
-        put().map_err(|error: std::io::Error| match error.kind() {
+        let put = image::put(&self.file, self.config.shape.size, cursor);
+        put.map_err(|error| match error.kind() {
             std::io::ErrorKind::StorageFull => self.scratch.full(),
             _ => TortureError::about(&self.image.display().to_string(), error),
         })
@@ -151,6 +152,9 @@ impl<'c> View<'c> {
         let device = device(&self.image, self.config.shape.unit)?;
         let mounted = alone(|| Ok(self.config.format.mount(&device, &self.mount).and_then(Mounted::unmount)))?;
         self.closed(device)?;
+        if mounted.is_err() && self.scratch.is_full() {
+            return Err(self.scratch.full());
+        }
         Ok(mounted)
     }
 
@@ -194,6 +198,8 @@ impl<'c> View<'c> {
             // All that the commands started is dead, so nothing is open. What they mounted goes with the thread; what
             // they unmounted is gone.
             Ok(_mounted) => self.run_commands(&environment, stop),
+            // The file system writes when it mounts.
+            Err(_) if self.scratch.is_full() => Err(self.scratch.full()),
             Err(error) => Ok(Verdict::Wrong(FailureKind::Mount, error.to_string())),
         })?;
         self.closed(device)?;

@@ -1,5 +1,6 @@
 """Sends transactions to psql, and marks each when psql says that it is committed."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +30,7 @@ run(
     "0",
 )
 mark("0")
-for number in range(1, 21):
+for number in range(1, int(os.environ.get("TRANSACTIONS", "20")) + 1):
     run(
         f"BEGIN; INSERT INTO rows VALUES ({number}, repeat('x', 1500)); UPDATE sums SET sum = sum + {number}; "
         f"UPDATE rows SET padding = repeat('y', 1500) WHERE number % 5 = {number % 5}; COMMIT;",

@@ -1,7 +1,7 @@
 //! A state as a short text: `57`, `57-41`, `57-41:0_7,43_45`, `57+41`.
 //!
 //! The number of events before the cut; then, after `-`, what was lost, or, after `+`, the only pending requests that
-//! were kept. `43_45` is a range of requests; `:0_7` are atoms of one, several ranges with dots.
+//! were kept. `43_45` is a range of requests; `:0_7` are atoms of one, several ranges with dots. All of them ascend.
 
 use super::moments::Policy;
 use super::run::Run;
@@ -71,6 +71,7 @@ impl State {
         }
         let durable = policy.durable(run, cut);
         let mut named = Lost::new();
+        let mut ascends_from = 0;
         for item in rest.get(1..).unwrap_or("").split(',').filter(|item| !item.is_empty()) {
             let (requests, atoms) = item.split_once(':').map_or((item, None), |(a, b)| (a, Some(b)));
             let (first, last) = requests.split_once('_').unwrap_or((requests, requests));
@@ -78,6 +79,10 @@ impl State {
             if first <= durable || last > cut || first > last {
                 return Err(IdError::NotPending { number: if first <= durable { first } else { last }, cut });
             }
+            if first < ascends_from {
+                return Err(form());
+            }
+            ascends_from = last + 1;
             let before = named.len();
             for request in run.requests(first - 1, last) {
                 let count = run.atoms(request);
@@ -85,12 +90,14 @@ impl State {
                 match atoms {
                     None => of = Atoms::first(count),
                     Some(text) => {
+                        let mut ascends_from = 0;
                         for range in text.split('.') {
                             let (from, to) = range.split_once('_').unwrap_or((range, range));
                             let (from, to) = (number(from)?, number(to)?);
-                            if from > to || to >= count {
+                            if from < ascends_from || from > to || to >= count {
                                 return Err(form());
                             }
+                            ascends_from = to + 1;
                             of.push(from..to + 1);
                         }
                     }

@@ -12,6 +12,7 @@ mod event;
 mod id;
 mod moments;
 mod plan;
+mod ranges;
 mod run;
 mod state;
 

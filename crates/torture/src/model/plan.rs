@@ -1,10 +1,8 @@
 //! The states of one moment, in the order in which they are worth a check.
 //!
-//! Everything kept and nothing kept come first. Then the kinds take turns: one request lost, one kept, a cut in time,
-//! torn
-//! requests, all subsets where few requests are pending, and seeded random subsets where many are. Each state has an
-//! index,
-//! so that no list is kept.
+//! Everything kept and nothing kept come first. Then the kinds take turns: one request lost, one kept, a cut in time, and
+//! torn requests. Where few requests are pending, all subsets follow; where many are, seeded random ones. Each state has
+//! an index, so that no list is kept.
 
 use super::moments::{Moment, Policy};
 use super::run::Run;

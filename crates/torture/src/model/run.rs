@@ -48,14 +48,14 @@ impl Run {
     }
 
     /// Units of a range of atoms of a request.
-    pub(super) fn units(&self, number: u32, atoms: &Range<u32>) -> Range<usize> {
+    pub(super) fn units(&self, number: u32, atoms: &Range<u32>) -> Range<u64> {
         let Some((offset, length)) = self.event(number).and_then(Event::range) else { return 0..0 };
         let unit = u64::from(self.shape.unit);
-        let (first, all) = ((offset / unit) as usize, (length / unit) as usize);
+        let (first, all) = (offset / unit, length / unit);
         if self.atoms(number) == 1 {
             return if atoms.is_empty() { first..first } else { first..first + all };
         }
-        first + atoms.start as usize..first + (atoms.end as usize).min(all)
+        first + u64::from(atoms.start)..first + u64::from(atoms.end).min(all)
     }
 
     /// Requests among events `from + 1` to `to`.

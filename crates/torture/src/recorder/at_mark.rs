@@ -6,6 +6,7 @@
 use crate::sys::{mounts, writeback};
 use rand_core::RngCore;
 use rand_xoshiro::SplitMix64;
+use std::io;
 use std::path::PathBuf;
 
 /// One write-back in so many is a sync of the file system, as of the kernel's timer.
@@ -30,13 +31,13 @@ pub(crate) enum AtMark {
 }
 
 impl AtMark {
-    /// Before a mark by the socket is recorded, while its client waits.
-    pub(crate) fn before_socket(&mut self) {
+    /// Before a mark by the socket is recorded, while its client waits. An error: it promises what was not synced.
+    pub(crate) fn before_socket(&mut self) -> io::Result<()> {
         if let Self::Synced(mount) = self {
-            // What cannot be synced is not there either.
-            let _ = mounts::synced(mount);
+            mounts::synced(mount)?;
         }
         self.write_back();
+        Ok(())
     }
 
     /// After marks by the pipe, whose program goes on meanwhile.
@@ -54,5 +55,16 @@ impl AtMark {
             true => mounts::synced(mount),
             false => writeback::some(mount, random.next_u64()),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_whose_sync_fails_is_refused() {
+        let mut at_mark = AtMark::Synced(PathBuf::from("/there/is/none"));
+        assert_eq!(at_mark.before_socket().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -3,9 +3,10 @@
 //! Requests are answered one at a time, in order. So a flush covers all requests that were answered before it.
 //!
 //! A write with `O_DSYNC`, `O_SYNC` or `RWF_DSYNC` is followed by a flush before its answer. That is what Linux does on
-//! a block device: it ends such a write with a flush of the whole cache.
+//! a block device: it ends such a write with a flush of the whole cache. Of more than 1 MiB, the kernel asks for a part
+//! at a time. Here each part has a flush, as no part says whether another follows.
 
-use super::drive::Drive;
+use super::drive::{Drive, WRITE_BYTES_MAX};
 use crate::sys::mounts::unmounted;
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -24,8 +25,6 @@ const ROOT: u64 = 1;
 const DRIVE: u64 = 2;
 /// Nothing about the file ever changes.
 const TTL: Duration = Duration::from_secs(1 << 20);
-/// The kernel asks for at most so much at once.
-const WRITE_BYTES_MAX: u32 = 1 << 20;
 
 const KEEP_SIZE: i32 = libc::FALLOC_FL_KEEP_SIZE;
 const PUNCH: i32 = libc::FALLOC_FL_PUNCH_HOLE;

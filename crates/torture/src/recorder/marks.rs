@@ -2,8 +2,8 @@
 //!
 //! A line on the pipe is recorded before any request that the program makes after it, as the drive takes what is in the
 //! pipe before it records a request. A line on the socket is answered with `ok` when it is recorded.
-//! A line that is too long is no mark: the socket says so, and the pipe ends the run. What a client did not complete is
-//! none either.
+//! A line that is too long, or not UTF-8, is no mark: the socket says so, and the pipe ends the run. What a client did
+//! not complete is none either.
 
 use super::at_mark::AtMark;
 use super::drive::{Drive, MARK_BYTES_MAX};
@@ -139,7 +139,17 @@ fn serve(drive: &Drive, at_mark: &Mutex<AtMark>, client: UnixStream) {
             }
             return;
         }
-        locked(at_mark).before_socket();
+        let refused = match str::from_utf8(&line) {
+            Err(_) => Some("a mark is UTF-8\n".to_string()),
+            Ok(_) => {
+                let synced = locked(at_mark).before_socket();
+                synced.err().map(|error| format!("the file system cannot be synced: {error}\n"))
+            }
+        };
+        if let Some(refused) = refused {
+            let _ = answers.write_all(refused.as_bytes());
+            return;
+        }
         if !drive.mark(&line) || answers.write_all(b"ok\n").is_err() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::model::{Event, Policy, Run};
-use crate::search::{Counts, Failure};
+use crate::search::{Counts, Described, Failure, Replayed};
 use crate::view::FailureKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub struct Report {
     /// Files that could not be written, and why.
     pub unwritten: Vec<String>,
     /// The state that was replayed, described, where it does not fail.
-    pub replayed: Option<Failure>,
+    pub replayed: Option<Described>,
 }
 
 /// What was recorded.
@@ -137,16 +137,20 @@ impl Report {
         }
     }
 
-    pub(crate) fn of_replay(config: &Config, run: &Run, kind: Option<FailureKind>, described: Failure) -> Self {
+    pub(crate) fn of_replay(config: &Config, run: &Run, replayed: Replayed) -> Self {
+        let Replayed { described, wrong, unwritten } = replayed;
         let counts = Counts {
             moments: 1,
             checked: 1,
-            failed: kind.map(|kind| (kind, 1)).into_iter().collect(),
+            // It is all that was asked for.
+            is_done: true,
+            failed: wrong.iter().map(|(kind, _)| (*kind, 1)).collect(),
+            unwritten,
             ..Counts::default()
         };
         let mut report = Self::new(config, run, counts, false);
-        match kind {
-            Some(_) => report.failures.push(described),
+        match wrong {
+            Some((kind, output)) => report.failures.push(Failure::new(kind, described, output)),
             None => report.replayed = Some(described),
         }
         report

@@ -64,7 +64,7 @@ fn of(report: &Report) -> String {
         let _ = writeln!(text, "WARNING: {warning}");
     }
     if let Some(replayed) = &report.replayed {
-        let id = replayed.ids.first().map_or("", String::as_str);
+        let id = &replayed.id;
         let (lost, kept) = (many(replayed.lost.len() as u64, "write"), replayed.kept.len());
         let _ =
             writeln!(text, "state {id}: nothing is wrong; {lost} lost, {} kept that were pending", count(kept as u64));

@@ -1,10 +1,31 @@
 //! What a failing state has lost, whose it was, and which flush did not come.
 
-use super::names::{Names, Place};
+use super::located::Located;
+use super::names::Names;
 use crate::config::Config;
 use crate::model::{Atoms, Event, Policy, Run, State};
 use crate::view::FailureKind;
 use serde::Serialize;
+use std::ops::Deref;
+
+/// What a state has lost and kept, whatever came of its check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Described {
+    /// The state; `--replay` takes it.
+    pub id: String,
+    /// Events before the cut.
+    pub cut: u32,
+    /// The last mark that was passed.
+    pub mark: Option<String>,
+    /// What was lost. Nothing: what is missing had not reached the drive.
+    pub lost: Vec<LostWrite>,
+    /// What was pending and kept whole; only for a state that is replayed.
+    pub kept: Vec<LostWrite>,
+    /// Why the check may fail, a sentence a line.
+    pub explanation: Vec<String>,
+    /// An image of the state.
+    pub image: Option<String>,
+}
 
 /// One kind of failure, with the smallest state that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -15,20 +36,26 @@ pub struct Failure {
     pub ids: Vec<String>,
     /// How many states failed so.
     pub states: u64,
-    /// Events before the cut.
-    pub cut: u32,
-    /// The last mark that was passed.
-    pub mark: Option<String>,
-    /// What was lost. Nothing: what is missing had not reached the drive.
-    pub lost: Vec<LostWrite>,
-    /// What was pending and kept whole; only for a state that is replayed.
-    pub kept: Vec<LostWrite>,
-    /// Why, a sentence a line.
-    pub explanation: Vec<String>,
+    /// The one described.
+    #[serde(flatten)]
+    pub state: Described,
     /// The last lines of what the check said.
     pub output: String,
-    /// An image of the state.
-    pub image: Option<String>,
+}
+
+impl Failure {
+    /// Of one state.
+    pub(crate) fn new(kind: FailureKind, state: Described, output: String) -> Self {
+        Self { kind, ids: vec![state.id.clone()], states: 1, state, output }
+    }
+}
+
+impl Deref for Failure {
+    type Target = Described;
+
+    fn deref(&self) -> &Described {
+        &self.state
+    }
 }
 
 /// A request that was pending: what was lost of it, if anything.
@@ -46,14 +73,18 @@ pub struct LostWrite {
     pub lost: u64,
     /// The lost bytes: where in the request they begin and end.
     pub ranges: Vec<(u64, u64)>,
-    /// The file that it belongs to, or what else is there.
+    /// The file that its first bytes belong to, or what else is there. Where some were lost: the first lost ones.
     pub place: Option<String>,
     /// Where in that file, in bytes.
     pub file_offset: Option<u64>,
+    /// The bytes of that place: where in the request they begin and end.
+    pub place_range: (u64, u64),
+    /// What the other bytes of the request, or the other lost ones, belong to.
+    pub other_places: Vec<String>,
 }
 
 /// Describes a state, and gives what makes two failures the same.
-pub(crate) fn of_state(run: &Run, config: &Config, state: &State, names: &Names) -> (Failure, String) {
+pub(crate) fn of_state(run: &Run, config: &Config, state: &State, names: &Names) -> (Described, String) {
     let lost: Vec<LostWrite> =
         state.lost.iter().filter_map(|(number, atoms)| request(run, *number, atoms, names)).collect();
     let mark = run.marks(state.cut).last().map(str::to_string);
@@ -65,19 +96,16 @@ pub(crate) fn of_state(run: &Run, config: &Config, state: &State, names: &Names)
     places.sort_unstable();
     places.dedup();
     let signature = format!("{}/{}", lost.is_empty(), places.join("/"));
-    let failure = Failure {
-        kind: FailureKind::Check,
-        ids: vec![state.id(run, config.policy)],
-        states: 1,
+    let described = Described {
+        id: state.id(run, config.policy),
         cut: state.cut,
         mark,
         lost,
         kept: Vec::new(),
         explanation,
-        output: String::new(),
         image: None,
     };
-    (failure, signature)
+    (described, signature)
 }
 
 /// Requests that were pending at a state and kept whole.
@@ -91,16 +119,20 @@ fn request(run: &Run, number: u32, lost: &Atoms, names: &Names) -> Option<LostWr
     let event = run.event(number)?;
     let (offset, length) = event.range()?;
     let atom_bytes = length / u64::from(run.atoms(number).max(1));
-    let named = names.of(number);
+    let ranges: Vec<(u64, u64)> =
+        lost.ranges().map(|a| (u64::from(a.start) * atom_bytes, u64::from(a.end) * atom_bytes)).collect();
+    let Located { place, file_offset, place_range, other_places } = Located::new(names, offset, length, &ranges);
     Some(LostWrite {
         event: number,
         what: event.what(),
         offset,
         length,
         lost: u64::from(lost.count()) * atom_bytes,
-        ranges: lost.ranges().map(|a| (u64::from(a.start) * atom_bytes, u64::from(a.end) * atom_bytes)).collect(),
-        place: named.map(Place::text),
-        file_offset: named.and_then(|place| place.file_offset),
+        ranges,
+        place,
+        file_offset,
+        place_range,
+        other_places,
     })
 }
 
@@ -139,20 +171,32 @@ fn named_mark(run: &Run, number: u32) -> String {
 impl LostWrite {
     /// What it is, where, and what of it was lost.
     pub(crate) fn text(&self) -> String {
-        let (from, place) = match (&self.place, self.file_offset) {
-            (Some(place), Some(at)) => (at, format!("{place}, bytes")),
-            (Some(place), None) => (self.offset, format!("{place}, at bytes")),
-            (None, _) => (self.offset, "bytes".to_string()),
+        let located = Located {
+            place: self.place.clone(),
+            file_offset: self.file_offset,
+            place_range: self.place_range,
+            other_places: self.other_places.clone(),
         };
-        let range = |from: u64, to: u64| format!("{} to {}", count(from), count(to.saturating_sub(1)));
-        let ranges: Vec<String> =
-            self.ranges.iter().take(RANGES_MAX).map(|(begin, end)| range(from + begin, from + end)).collect();
+        let (begin, end) = self.place_range;
+        let is_within = self.ranges.iter().all(|(from, until)| begin <= *from && *until <= end);
+        let ranges: Vec<String> = self
+            .ranges
+            .iter()
+            .take(RANGES_MAX)
+            .map(|(from, until)| located.range(self.offset, *from, *until))
+            .collect();
         let part = match self.lost {
             lost if lost == self.length || lost == 0 => String::new(),
-            lost if self.ranges.len() > RANGES_MAX => format!(", of which {} bytes were lost", count(lost)),
+            lost if self.ranges.len() > RANGES_MAX || !is_within => {
+                format!(", of which {} bytes were lost", count(lost))
+            }
             _ => format!(", of which {} were lost", ranges.join(" and ")),
         };
-        format!("{} {} ({place} {}{part})", self.what, self.event, range(from, from + self.length))
+        let whole = match self.place_range == (0, self.length) {
+            true => String::new(),
+            false => format!(" of {} bytes", count(self.length)),
+        };
+        format!("{} {}{whole} ({}{part})", self.what, self.event, located.text(self.offset))
     }
 }
 
@@ -208,9 +252,11 @@ fn nothing_lost(run: &Run, config: &Config, state: &State, names: &Names) -> Vec
     match run.requests(state.cut, run.end as u32).next() {
         None => said.push("no request reached the drive after it".to_string()),
         Some(next) => {
-            let place = match names.of(next) {
-                Some(place) if place.file_offset.is_some() => format!(" ({})", place.text()),
-                Some(place) => format!(", of the file system itself ({})", place.text()),
+            let (offset, length) = run.event(next).and_then(Event::range).unwrap_or((0, 0));
+            let pieces = names.of(offset, length);
+            let place = match pieces.iter().find(|piece| piece.file_offset.is_some()).or(pieces.first()) {
+                Some(piece) if piece.file_offset.is_some() => format!(" ({})", piece.name),
+                Some(piece) => format!(", of the file system itself ({})", piece.name),
                 None => String::new(),
             };
             said.push(format!("the next request that reached the drive is event {next}{place}"));

@@ -1,8 +1,9 @@
 //! Workers, each with an image of its own, until all states are checked or the budget is used up.
 
-use super::explain::{self, Failure};
+use super::explain::{self, Described, Failure};
+use super::keep::keep;
 use super::known::Results;
-use super::names;
+use super::names::{self, Names};
 use super::queue::Queue;
 use super::shrink::{Fails, shrink};
 use crate::config::Config;
@@ -10,10 +11,7 @@ use crate::error::{Outcome, TortureError};
 use crate::model::{Cursor, Identity, Lost, Run, State, moments};
 use crate::sys::folders::Scratch;
 use crate::view::{FailureKind, Verdict, View};
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -81,7 +79,7 @@ pub(crate) fn check_all(
         ..Counts::default()
     };
     if let Some(mut failure) = complete(config, run, scratch, stop)? {
-        failure.explanation = vec![ALSO_COMPLETE.to_string()];
+        failure.state.explanation = vec![ALSO_COMPLETE.to_string()];
         (counts.checked, counts.fails_complete) = (1, true);
         counts.failed.insert(failure.kind, 1);
         counts.failures.push(failure);
@@ -131,40 +129,57 @@ fn complete(config: &Config, run: &Run, scratch: &Scratch, stop: &AtomicBool) ->
     if stop.load(Ordering::Relaxed) || config.budget.time.is_some_and(|time| time.is_zero()) {
         return Ok(None);
     }
-    match check_one(&Config { keep_failing: None, ..config.clone() }, run, scratch, &state, stop) {
-        Ok((kind, failure)) => Ok(kind.map(|_| failure)),
+    let view = View::new(config, scratch, "worker0")?;
+    let mut cursor = Cursor::new(run, config.policy);
+    cursor.set(&state);
+    view.put(&cursor)?;
+    match view.check(run, &state, stop)? {
+        Verdict::Right => Ok(None),
+        Verdict::Wrong(kind, output) => {
+            let (described, _) = explain::of_state(run, config, &state, &Names::default());
+            Ok(Some(Failure::new(kind, described, output)))
+        }
         // The workers stop too.
-        Err(TortureError::Stopped) => Ok(None),
-        Err(error) => Err(error),
+        Verdict::Open => Ok(None),
     }
 }
 
-/// Checks one state, and describes it whatever comes of it. The image stays in `keep`.
+/// What came of one state.
+pub(crate) struct Replayed {
+    pub(crate) described: Described,
+    /// In what way it fails, and what the check said.
+    pub(crate) wrong: Option<(FailureKind, String)>,
+    pub(crate) unwritten: Vec<String>,
+}
+
+/// Checks one state, and describes it whatever comes of it. Its image is kept.
 pub(crate) fn check_one(
     config: &Config,
     run: &Run,
     scratch: &Scratch,
     state: &State,
     stop: &AtomicBool,
-) -> Outcome<(Option<FailureKind>, Failure)> {
+) -> Outcome<Replayed> {
     let view = View::new(config, scratch, "worker0")?;
     let mut cursor = Cursor::new(run, config.policy);
-    let names = names::of_state(&view, run, config, state)?;
-    let (mut described, _) = explain::of_state(run, config, state, &names);
-    described.kept = explain::kept(run, config.policy, state, &names);
     cursor.set(state);
     view.put(&cursor)?;
+    let wrong = match view.check(run, state, stop)? {
+        Verdict::Right => None,
+        Verdict::Wrong(kind, output) => Some((kind, output)),
+        Verdict::Open => return Err(TortureError::Stopped),
+    };
+    let names = names::of_state(&view, run, config, state, true, stop)?;
+    let (mut described, _) = explain::of_state(run, config, state, &names);
+    described.kept = explain::kept(run, config.policy, state, &names);
+    let mut unwritten = Vec::new();
     if let Some(folder) = &config.keep_failing {
-        described.image = Some(keep(&cursor, run.shape.size, folder, &described)?);
-    }
-    match view.check(run, state, stop)? {
-        Verdict::Right => Ok((None, described)),
-        Verdict::Open => Err(TortureError::Stopped),
-        Verdict::Wrong(kind, output) => {
-            (described.kind, described.output) = (kind, output);
-            Ok((Some(kind), described))
+        match keep(&cursor, run.shape.size, folder, &described.id) {
+            Ok(path) => described.image = Some(path),
+            Err(error) => unwritten.push(error.to_string()),
         }
     }
+    Ok(Replayed { described, wrong, unwritten })
 }
 
 /// How a check ended and what it said first, which tells one failure from another where no file is known.
@@ -198,22 +213,6 @@ fn earlier(cuts: &[u32], cut: u32, fails: &mut Fails<'_>) -> Outcome<(Option<u32
         }
     }
     Ok((passes, earliest))
-}
-
-/// An image of the state that a cursor is at.
-fn keep(cursor: &Cursor<'_>, size: u64, folder: &Path, failure: &Failure) -> Outcome<String> {
-    let name: String = failure.ids.first().map_or("", String::as_str).chars().take(120).collect();
-    let path = folder.join(format!("{}.img", name.replace(':', "."))).display().to_string();
-    let write = || {
-        if !folder.is_dir() {
-            std::fs::create_dir(folder)?;
-        }
-        let file = File::create(&path)?;
-        file.set_len(size)?;
-        cursor.each(|offset, bytes| file.write_all_at(bytes, offset))
-    };
-    write().map_err(|error: std::io::Error| TortureError::about(&path, error))?;
-    Ok(path)
 }
 
 impl Worker<'_, '_> {
@@ -250,6 +249,8 @@ impl Worker<'_, '_> {
             let mut shared = lock(self.shared);
             // Another worker may have begun the last one meanwhile.
             if self.config.budget.states.is_some_and(|states| shared.results.begun >= states) {
+                // Nor is all done where the queue was empty for a third one: this state is not checked.
+                shared.is_done = false;
                 return None;
             }
             if shared.results.is_new(identity) {
@@ -294,7 +295,7 @@ impl Worker<'_, '_> {
             }
         }
         let (shared, cuts) = (self.shared, self.cuts);
-        let (mut said, mut states) = (output, 1);
+        let mut said = HashMap::from([(state.clone(), output)]);
         // What takes long to fail is not made to fail often.
         let now = Instant::now();
         let ends = now + self.config.timeout.saturating_mul(2).max(SHRINK_MIN);
@@ -304,13 +305,13 @@ impl Worker<'_, '_> {
             if let Some(known) = lock(self.shared).results.of(identity) {
                 return Ok(Some(known == Some(kind)));
             }
-            if Instant::now() >= ends {
+            if Instant::now() >= ends || lock(self.shared).error.is_some() {
                 return Ok(None);
             }
             lock(self.shared).results.begun += 1;
             Ok(self.judge(smaller, identity)?.map(|(found, output)| {
                 match found {
-                    Some(found) if found == kind => (said, states) = (output, states + 1),
+                    Some(found) if found == kind => _ = said.insert(smaller.clone(), output),
                     // It fails in another way, on the way to this one.
                     Some(_) => lock(self.shared).results.unexplained += 1,
                     None => {}
@@ -328,25 +329,39 @@ impl Worker<'_, '_> {
             smallest.dedup();
         }
         let described = smallest[0].clone();
-        let names = names::of_state(&self.view, run, config, &described)?;
-        let (mut failure, signature) = explain::of_state(run, config, &described, &names);
+        let states = said.len() as u64;
+        let output = match said.remove(&described) {
+            Some(output) => output,
+            None => self.said(kind, &described)?,
+        };
+        let names = names::of_state(&self.view, run, config, &described, false, self.stop)?;
+        let (mut found, signature) = explain::of_state(run, config, &described, &names);
         if let Some(before) = before {
-            failure.explanation.insert(1, format!("the cut before it, --replay {before}, does not fail so"));
+            found.explanation.insert(1, format!("the cut before it, --replay {before}, does not fail so"));
         }
-        (failure.kind, failure.output, failure.states) = (kind, said, states);
-        let is_placed = failure.lost.iter().all(|write| write.place.is_some());
-        let said = if is_placed { String::new() } else { without_digits(&failure.output) };
+        let is_placed = found.lost.iter().all(|write| write.place.is_some());
+        let said = if is_placed { String::new() } else { without_digits(&output) };
+        let mut failure = Failure { states, ..Failure::new(kind, found, output) };
         let signature = format!("{kind:?}/{signature}/{said}");
         if let Some(folder) = &config.keep_failing
             && lock(shared).results.is_described(&signature, &failure)
         {
             self.cursor.set(&described);
-            match keep(&self.cursor, run.shape.size, folder, &failure) {
-                Ok(path) => failure.image = Some(path),
+            match keep(&self.cursor, run.shape.size, folder, &failure.id) {
+                Ok(path) => failure.state.image = Some(path),
                 Err(error) => lock(shared).unwritten.push(error.to_string()),
             }
         }
         lock(shared).results.explained(kind, smallest, signature, failure);
         Ok(!self.is_over())
+    }
+    /// What the check says of a state that another worker has judged.
+    fn said(&mut self, kind: FailureKind, state: &State) -> Outcome<String> {
+        self.cursor.set(state);
+        self.view.put(&self.cursor)?;
+        Ok(match self.view.check(self.run, state, self.stop)? {
+            Verdict::Wrong(found, output) if found == kind => output,
+            _ => String::new(),
+        })
     }
 }

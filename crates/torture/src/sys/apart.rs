@@ -1,8 +1,7 @@
 //! Calls that may wait for the recorded drive, in a process apart.
 //!
-//! This process serves the drive. If one of its threads waited for the drive in the kernel when SIGKILL comes, the
-//! thread
-//! that answers would be gone, the kernel would see the drive still open, and the wait would never end.
+//! This process serves the drive. SIGKILL may come while one of its threads waits for the drive in the kernel. Then the
+//! thread that answers is gone, the kernel sees the drive still open, and the wait never ends.
 
 // There is no safe `fork`.
 #![allow(unsafe_code)]
@@ -12,9 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs it in a child that has none of this process's files open, and gives its error back.
 pub(crate) fn apart(work: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-    // SAFETY: the child has one thread. It allocates, which the allocators' fork handlers make safe; it takes no other
-    // lock of
-    // this process, runs no destructor of it, and ends by `_exit`.
+    // SAFETY: the child has one thread. It allocates, which the allocators' fork handlers make safe. It takes no other
+    // lock of this process, runs no destructor of it, and ends by `_exit`.
     let child = unsafe { libc::fork() };
     if child < 0 {
         return Err(io::Error::last_os_error());

@@ -3,9 +3,10 @@
 use super::apart::apart;
 use super::loops::Loop;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount};
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -47,7 +48,20 @@ pub(crate) fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
 /// Whether anything is mounted in a folder.
 pub(crate) fn is_in_use(folder: &Path) -> io::Result<bool> {
     let all = std::fs::read_to_string("/proc/thread-self/mountinfo")?;
-    Ok(all.lines().filter_map(|line| line.split(' ').nth(4)).any(|at| Path::new(at).starts_with(folder)))
+    Ok(all.lines().filter_map(mount_point).any(|at| at.starts_with(folder)))
+}
+
+/// Where a line of `mountinfo` says that something is mounted: field 5, without the kernel's escapes in octal.
+fn mount_point(line: &str) -> Option<PathBuf> {
+    let escaped = line.split(' ').nth(4)?.as_bytes();
+    let (mut path, mut at) = (Vec::new(), 0);
+    while let Some(byte) = escaped.get(at) {
+        let digits = escaped.get(at + 1..at + 4).filter(|_| *byte == b'\\');
+        let octal = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        path.push(octal.unwrap_or(*byte));
+        at += if octal.is_some() { 4 } else { 1 };
+    }
+    Some(PathBuf::from(OsString::from_vec(path)))
 }
 
 /// Gives this thread, and those that it starts from now on, mounts of their own.
@@ -96,9 +110,8 @@ impl Mounted {
     /// The block device.
     pub(crate) fn device(&self) -> io::Result<PathBuf> {
         let all = std::fs::read_to_string("/proc/thread-self/mountinfo")?;
-        let at = self.at.to_string_lossy();
-        // Field 5 is where; behind a dash field 2 is what.
-        let found = all.lines().rfind(|line| line.split(' ').nth(4) == Some(&at));
+        // Behind a dash field 2 is what.
+        let found = all.lines().rfind(|line| mount_point(line).as_ref() == Some(&self.at));
         let device = found.and_then(|line| line.split_once(" - ")).and_then(|(_, rest)| rest.split(' ').nth(1));
         device.map(PathBuf::from).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
@@ -179,4 +192,15 @@ fn split(options: &str) -> (MountFlags, String) {
         }
     }
     (flags, data.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_something_is_mounted_may_have_spaces() {
+        let line = r"36 35 98:0 / /sp\040ace/a\134b\9 rw - ext4 /dev/loop0 rw";
+        assert_eq!(mount_point(line), Some(PathBuf::from(r"/sp ace/a\b\9")));
+    }
 }

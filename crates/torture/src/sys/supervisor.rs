@@ -1,12 +1,9 @@
 //! A command in a session of its own, with a supervisor that kills all that is left of it when it ends.
 //!
 //! The supervisor is the process between this one and the command. Whatever the command starts, daemons too, has it as
-//! an
-//! ancestor (`PR_SET_CHILD_SUBREAPER`). It ends when the command has ended, when this process asks with SIGTERM, or
-//! when
-//! this process has died (`PR_SET_PDEATHSIG`); before that it kills until it has no child any more. Its exit code is
-//! the
-//! command's, or 128 and the signal.
+//! an ancestor (`PR_SET_CHILD_SUBREAPER`). It ends when the command has ended, when this process asks with SIGTERM, or
+//! when this process has died (`PR_SET_PDEATHSIG`). Before that it kills until it has no child any more. Its exit code
+//! is the command's, or 128 and the signal.
 
 // Between `fork` and `exec` there is no safe interface for any of this.
 #![allow(unsafe_code)]

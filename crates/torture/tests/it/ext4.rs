@@ -1,8 +1,8 @@
 //! Programs on an ext4.
 
 use crate::common::{ext4, has_ext4, tried};
-use phelsuma_torture::model::Policy;
-use phelsuma_torture::{Config, FailureKind, Files, torture};
+use phelsuma_torture::model::{Event, Policy};
+use phelsuma_torture::{Config, FailureKind, Files, saved, torture};
 use std::sync::atomic::AtomicBool;
 
 /// Replaces a file by renaming. Marks go by the socket: `sync` comes before each of them where the cache keeps all.
@@ -63,6 +63,46 @@ fn what_was_lost_is_named_by_its_file() {
     assert_eq!((lost.place.as_deref(), lost.file_offset), (Some("file /data"), Some(20_480)), "{}", report.text());
     let said = &report.failures[0].explanation[0];
     assert!(said.contains("(file /data, bytes 20,480 to 24,575) and mark `written`"), "{said}");
+}
+
+#[test]
+fn a_request_that_the_kernel_made_of_many_files_names_them() {
+    if !has_ext4() {
+        return;
+    }
+    let workload =
+        r#"cd "$PHELSUMA_MOUNT" && mkdir d && for n in 1 2 3 4 5 6 7 8 9; do printf abc >d/$n; done; sync -f ."#;
+    let path = std::env::temp_dir().join(format!("phelsuma-torture-test-merged.{}.run", std::process::id()));
+    let (config, stop) = (ext4(workload, "true"), AtomicBool::new(false));
+    let save = Files { save: Some(path.clone()), ..Files::default() };
+    torture(&config, &save, &stop, &|_| {}).unwrap();
+    let run = saved::load(&path, 64 << 20).unwrap().0;
+    let is_merged = |event: &Event| {
+        event.range().is_some_and(|(offset, length)| {
+            length > 4096 && event.bytes(offset, 4).is_some_and(|bytes| bytes == b"abc\0")
+        })
+    };
+    let number = run.events.iter().position(is_merged).unwrap() as u32 + 1;
+    let replayed = |id: String| {
+        let files = Files { from: Some(path.clone()), replay: Some(id), ..Files::default() };
+        torture(&config, &files, &stop, &|_| {}).unwrap().replayed.unwrap()
+    };
+    let kept = replayed(number.to_string()).kept;
+    let kept = kept.iter().find(|kept| kept.event == number).unwrap();
+    let files = kept.length / 4096;
+    assert_eq!((kept.place.as_deref(), kept.place_range), (Some("file /d/1"), (0, 4096)), "{kept:?}");
+    assert_eq!((kept.other_places.len() as u64, kept.other_places[0].as_str()), (files - 1, "file /d/2"));
+    // Of a torn one, the file that was lost.
+    let lost = &replayed(format!("{number}-{number}:8_10")).lost[0];
+    assert_eq!((lost.place.as_deref(), lost.place_range), (Some("file /d/2"), (4096, 8192)), "{lost:?}");
+    assert!(lost.other_places.is_empty() && lost.file_offset == Some(0), "{lost:?}");
+    let files = Files { from: Some(path.clone()), replay: Some(format!("{number}-{number}:8_10")), ..Files::default() };
+    let text = torture(&config, &files, &stop, &|_| {}).unwrap().text();
+    let said = format!("write {number} of 36,864 bytes (file /d/2, bytes 0 to 4,095, of which 0 to 1,535 were lost)");
+    assert!(text.contains(&said), "{text}");
+    let text = torture(&config, &Files { replay: Some(number.to_string()), ..files }, &stop, &|_| {}).unwrap().text();
+    assert!(text.contains("(file /d/1, bytes 0 to 4,095 and 8 others) was pending"), "{text}");
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]

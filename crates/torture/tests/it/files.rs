@@ -40,3 +40,36 @@ fn careless_programs_are_found_within_a_hundred_states() {
         assert!(!all.has_failed(), "{name}: {}", all.text());
     }
 }
+
+/// A database of `examples/torture`: its size, its setup, and what its scripts take.
+fn database(name: &str, workload: &str, check: &str, policy: Policy) -> Report {
+    let folder = format!("{}/{name}", examples());
+    let mut config = ext4(&format!("{folder}/workload {workload}"), &format!("{folder}/check {check}"));
+    if name == "postgresql" {
+        config.shape.size = 128 << 20;
+        config.setup = Some(format!("{folder}/setup"));
+    }
+    config.budget.states = Some(100);
+    tried(&Config { policy, ..config }).unwrap()
+}
+
+#[test]
+fn databases_that_do_not_sync_are_found_within_a_hundred_states() {
+    let is_thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
+    if !is_thorough || !has_ext4() || !has_program("python3") {
+        println!("skipped: only with PHELSUMA_THOROUGH=1, root and Python");
+        return;
+    }
+    // What SQLite and PostgreSQL lose of the newest without a sync is no surprise; that they break is what is looked for.
+    let both = [("sqlite", "wal full", "wal off"), ("postgresql", "", "fsync=off")];
+    let there = |name: &str| name == "sqlite" || Path::new("/usr/lib/postgresql").exists();
+    for (name, synced, unsynced) in both.into_iter().filter(|(name, ..)| there(name)) {
+        let safe = database(name, synced, "durable", Policy::Subset);
+        assert!(!safe.has_failed(), "{name}: {}", safe.text());
+        let lies = database(name, synced, "durable", Policy::Lies);
+        assert!(lies.has_failed(), "{name}: {}", lies.text());
+        let broken = database(name, unsynced, "consistent", Policy::Subset);
+        assert!(broken.states <= 101 && broken.has_failed(), "{name}: {}", broken.text());
+        assert!(broken.failures.iter().all(|failure| failure.lost.len() <= 3), "{name}: {}", broken.text());
+    }
+}

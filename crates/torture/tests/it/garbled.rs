@@ -45,6 +45,19 @@ fn what_was_saved_is_read() {
     assert_eq!(as_made, made);
 }
 
+#[test]
+fn a_small_file_of_a_large_drive_is_refused_before_it_takes_memory() {
+    let mut run = small_run();
+    run.shape.size = 1 << 30;
+    run.base.write(0, &vec![7; 66 << 20]);
+    let mut bytes = Vec::new();
+    saved::write(&mut bytes, &run, &Made::default()).unwrap();
+    assert!(bytes.len() < 1 << 20);
+    let error = saved::read(bytes.as_slice(), 1 << 20).unwrap_err();
+    assert!(error.to_string().contains("--log-limit"), "{error}");
+    assert!(saved::read(bytes.as_slice(), 1 << 30).is_ok());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 

@@ -34,7 +34,8 @@ fn the_keys_of_the_report_are_documented() {
     report.warnings.push(String::new());
     report.unwritten.push(String::new());
     let failure = &mut report.failures[0];
-    failure.kept = failure.lost.clone();
+    failure.state.lost[0].other_places.push(String::new());
+    failure.state.kept = failure.state.lost.clone();
     keys(&serde_json::to_value(&report).unwrap(), "", &mut printed);
     assert_eq!(printed, documented("phelsuma.torture/1"));
 }
@@ -47,6 +48,8 @@ fn the_keys_of_unsynced_are_documented() {
         length: 512,
         place: None,
         file_offset: None,
+        place_range: (0, 512),
+        other_places: vec![String::new()],
         mark: String::new(),
         marks: 1,
         flush: None,

@@ -81,6 +81,17 @@ fn daemons_of_a_command_end_with_it() {
 }
 
 #[test]
+fn a_command_that_kills_its_supervisor_leaves_nothing_behind() {
+    if !has_fuse() {
+        return;
+    }
+    let word = own(6);
+    let report = tried(&raw("true", &format!("setsid sleep {word} & sleep 0.1; kill -9 $PPID; sleep 100"))).unwrap();
+    assert_eq!(report.failures[0].output, "ended by signal 9", "{}", report.text());
+    assert_eq!(processes(&word), 0);
+}
+
+#[test]
 fn a_signal_to_stop_leaves_nothing_behind() {
     if !has_ext4() {
         return;

@@ -2,7 +2,9 @@
 //!
 //! It does not test the recorder, nor whether a kernel asks what this model takes it to ask.
 
-use phelsuma_torture::model::{Content, Cursor, Depth, Event, Extent, Plan, Policy, Run, Shape, State, moments};
+use phelsuma_torture::model::{
+    Content, Cursor, Depth, Event, Extent, IdError, Plan, Policy, Run, Shape, State, moments,
+};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,6 +30,17 @@ pub(crate) fn small_run() -> Run {
     // As small as a recorded one can be.
     run.shape.size = 4096;
     run
+}
+
+#[test]
+fn a_text_of_a_state_ascends_and_names_nothing_twice() {
+    let write = |unit: u64| Event::Write { offset: unit * UNIT, data: vec![1; 3 * UNIT as usize].into() };
+    let run = run(vec![write(0), write(3)], 512);
+    let of = |id| State::of_id(id, &run, Policy::Subset);
+    assert_eq!(of("2-1:0.2,2").unwrap().id(&run, Policy::Subset), "2-1:0.2,2");
+    for id in ["2-1:2.0", "2-1:0_1.1", "2-1:0.0", "2-2,1", "2-1,1", "2-1_2,2:0", "2+1:1,1:2"] {
+        assert!(matches!(of(id), Err(IdError::Form(text)) if text == id), "{id}");
+    }
 }
 
 /// The rules of a block device, said once more: what each pending request would write, in parts that are never torn.

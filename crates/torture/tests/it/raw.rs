@@ -122,6 +122,22 @@ fn a_log_that_grows_too_large_is_an_error_and_a_full_drive_is_the_programs_matte
 }
 
 #[test]
+fn a_drive_that_holds_too_much_before_the_workload_is_an_error_which_says_so() {
+    if !has_fuse() {
+        return;
+    }
+    // Whether the command notices or not.
+    for end in ["", "; true"] {
+        let fill =
+            r#"head -c 70000000 /dev/zero | tr '\0' 7 | dd of="$PHELSUMA_DEVICE" bs=1M conv=notrunc 2>/dev/null"#;
+        let mut config = Config { setup: Some(format!("{fill}{end}")), log_limit: 1 << 20, ..raw("true", "true") };
+        config.shape.size = 128 << 20;
+        let error = tried(&config).unwrap_err();
+        assert!(error.to_string().starts_with("the drive held more than 64 MiB before the workload"), "{error}");
+    }
+}
+
+#[test]
 fn a_write_that_is_synchronous_is_durable_when_it_returns() {
     if !has_fuse() {
         return;
@@ -137,6 +153,21 @@ os.pwritev(file, [b"3" * 1024], 2048)'"#;
         let report = tried(&raw(workload, "true")).unwrap();
         assert_eq!((report.recorded.writes, report.recorded.flushes), (3, 1), "{}", report.text());
     }
+}
+
+#[test]
+fn a_large_write_of_any_buffer_is_cut_within_no_unit() {
+    if !has_fuse() || !has_program("python3") {
+        return;
+    }
+    // The bytes of a Python object do not begin with a page.
+    let workload = r#"python3 -c 'import os
+file = os.open(os.environ["PHELSUMA_DEVICE"], os.O_RDWR)
+os.pwrite(file, b"1" * (3 << 20), 0)'"#;
+    let mut config = raw(workload, "true");
+    config.shape.size = 4 << 20;
+    let report = tried(&config).unwrap();
+    assert_eq!((report.recorded.writes, report.recorded.bytes), (1, 3 << 20), "{}", report.text());
 }
 
 /// A line of so many bytes.
@@ -155,6 +186,8 @@ fn a_mark_that_is_too_long_is_refused_and_a_line_that_is_not_complete_is_none() 
     assert!(!report.has_failed() && report.recorded.marks == 1, "{}", report.text());
     let error = tried(&raw(&(line(4097) + " >&$PHELSUMA_MARK_FD"), "true")).unwrap_err();
     assert!(error.to_string().contains("longer than a mark: 4096 bytes"), "{error}");
+    let error = tried(&raw(r#"printf 'a\377\n' >&$PHELSUMA_MARK_FD"#, "true")).unwrap_err();
+    assert!(error.to_string().ends_with("PHELSUMA_MARK_FD that is not UTF-8"), "{error}");
     if has_program("python3") {
         let sent = |text: &str, answer: &str| {
             format!(
@@ -167,6 +200,7 @@ s.sendall({text}); s.shutdown(socket.SHUT_WR); assert s.recv(99) == {answer}'"#
             (r#"b"m" * 4096 + b"\n""#, r#"b"ok\n""#, 1),
             (r#"b"m" * 4097 + b"\n""#, r#"b"a mark has at most 4096 bytes\n""#, 0),
             (r#"b"half""#, r#"b"""#, 0),
+            (r#"b"\xff\n""#, r#"b"a mark is UTF-8\n""#, 0),
         ] {
             assert_eq!(tried(&raw(&sent(text, answer), "true")).unwrap().recorded.marks, marks, "{text}");
         }

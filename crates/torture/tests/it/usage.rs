@@ -94,11 +94,12 @@ fn failing_states_are_counted_once_and_the_earliest_is_described() {
         return;
     }
     for jobs in [1, 2] {
-        let config = Config { jobs, ..raw(&records(""), RECORDS) };
-        let report = tried(&config).unwrap();
+        let check = format!("({RECORDS}) >/dev/null && exit; echo \"of $PHELSUMA_STATE\"; exit 1");
+        let report = tried(&Config { jobs, ..raw(&records(""), &check) }).unwrap();
         let explained: u64 = report.failures.iter().map(|failure| failure.states).sum();
         assert_eq!(explained + report.unexplained, report.failed.values().sum::<u64>(), "{}", report.text());
         for failure in &report.failures {
+            assert!(failure.output.ends_with(&format!("of {}", failure.id)), "{}: {}", failure.id, failure.output);
             let mut ids = failure.ids.clone();
             ids.sort_unstable();
             ids.dedup();
