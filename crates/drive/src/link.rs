@@ -4,6 +4,7 @@
 //! is a latency of each request, as of a pipeline: it does not bound how many there are.
 
 use phelsuma_nand::Time;
+use phelsuma_nand::sim::Channel;
 use phelsuma_nand::state::Preserve;
 use phelsuma_trace::{Op, PageRequest};
 
@@ -25,12 +26,12 @@ pub struct Link {
 pub(crate) struct LinkState {
     #[preserve(fixed)]
     link: Link,
-    free: Time,
+    moving: Channel,
 }
 
 impl LinkState {
     pub(crate) fn new(link: Link) -> Self {
-        Self { link, free: Time::ZERO }
+        Self { link, moving: Channel::default() }
     }
 
     /// When the FTL has a request that arrives at `at`.
@@ -56,13 +57,12 @@ impl LinkState {
 
     /// Pages are ready to be moved at `ready`.
     fn moved(&mut self, ready: Time, pages: u64) -> Time {
-        self.free = self.free.max(ready) + self.link.page_ns * pages;
-        self.free
+        self.moving.take(ready, self.link.page_ns * pages)
     }
 
     /// Power is back.
     pub(crate) fn reset(&mut self) {
-        self.free = Time::ZERO;
+        self.moving = Channel::default();
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Timing {
     pub sense_differences_ns: [i32; 4],
     /// How many of these there are: 1 to 4.
     pub page_types: u32,
+    /// Whether a unit moves over the channel while the one before it is being programmed (cache program).
+    pub cache_program: bool,
     /// What it takes to suspend a program or an erase for a read, and to resume it. 0: a read waits.
     pub suspend_ns: u64,
 }
@@ -107,6 +109,7 @@ impl Timing {
             sense_pages: 1,
             sense_differences_ns: [0; 4],
             page_types: 1,
+            cache_program: false,
             suspend_ns: 0,
         }
     }

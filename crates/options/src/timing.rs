@@ -84,8 +84,7 @@ impl Times {
             dies * rate(moved * page, ns as f64 + moved * transfer)
         };
         let (program, unit) = (chip.program_ns as f64, f64::from(chip.unit_pages));
-        // The transfer of a unit is hidden behind the program before it; that of a single page is not.
-        let hidden = if unit > 1.0 { 0.0 } else { transfer };
+        let moving = if chip.cache_program { 0.0 } else { transfer * unit };
         let buffered = chip.unit_pages > 1;
         let of_host = |ns: fn(&Link) -> u64| link.as_ref().map_or(0, ns);
         Peaks {
@@ -94,7 +93,7 @@ impl Times {
                 + if buffered { 0 } else { chip.transfer_ns + chip.program_ns },
             read_mb_per_second: cells(chip.sense_pages, chip.read_ns).min(bus).min(of_link),
             random_read_mb_per_second: cells(1, chip.read_ns).min(bus).min(of_link),
-            write_mb_per_second: (dies * rate(unit * page, program + hidden)).min(bus).min(of_link),
+            write_mb_per_second: (dies * rate(unit * page, program + moving)).min(bus).min(of_link),
         }
     }
 }
@@ -129,6 +128,7 @@ struct ChipFile {
     program_us: Option<f64>,
     erase_us: Option<f64>,
     suspend_us: Option<f64>,
+    cache_program: Option<bool>,
     unit: Option<String>,
     sense: Option<String>,
 }
@@ -259,6 +259,7 @@ impl Spec {
             None if chip.read_us.is_some() || chip.page_types_us.is_some() => base.read_spare_ns = base.read_ns,
             None => {}
         }
+        base.cache_program = chip.cache_program.unwrap_or(base.cache_program);
         let bytes = |text: &Option<String>| text.as_deref().map(size::parse).transpose();
         self.unit_bytes = bytes(&chip.unit)?.or(self.unit_bytes);
         self.sense_bytes = bytes(&chip.sense)?.or(self.sense_bytes);
@@ -324,5 +325,104 @@ impl TimingArg {
             }
         });
         Ok(Times { chip, link })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RunArgs, parsed};
+    use phelsuma_drive::{RunResult, run};
+
+    /// A run of `page` with these words, without reports of its progress.
+    fn ran(words: &str) -> RunResult {
+        let words = format!("--ftl page --capacity 1GiB --ratio 0.8 --warmup 0 {words}");
+        let args: RunArgs = parsed(words.split_whitespace().map(Into::into)).unwrap();
+        let (config, _) = args.config().unwrap();
+        run(&config, &|_| true).unwrap()
+    }
+
+    fn near(is: f64, wanted: f64, tolerance: f64) {
+        assert!((is / wanted - 1.0).abs() < tolerance, "{is} where {wanted} is wanted");
+    }
+
+    #[test]
+    fn peaks_follow_from_the_constants() {
+        // Of 970pro: 16 dies and 8 channels of 800 MB/s; 8 pages of 4 KiB are a unit, and are sensed at once.
+        let page_on_bus = 4096.0 / 0.8;
+        let Times { chip, link } = timing("970pro").unwrap().on(4096).unwrap();
+        assert_eq!((chip.read_ns, chip.program_ns, chip.transfer_ns), (35_760, 185_000, 5_120));
+        assert_eq!((chip.unit_pages, chip.sense_pages, chip.sense_differences_ns), (8, 8, [-6_000, 6_000, 0, 0]));
+        assert_eq!(link, Some(Link { read_ns: 21_500, write_ns: 4_000, write_page_ns: 460, page_ns: 1_219 }));
+        let peaks = timing("970pro").unwrap().on(4096).unwrap().peaks(4096, 8, 2);
+        assert_eq!(peaks.read_ns, 21_500 + 35_760 + 5_120 + 1_219);
+        assert_eq!(peaks.write_ns, 4_000 + 460 + 1_219);
+        near(peaks.write_mb_per_second, 16.0 * 32_768.0 * 1e3 / (185_000.0 + 8.0 * page_on_bus), 1e-9);
+        near(peaks.random_read_mb_per_second, 16.0 * 4_096.0 * 1e3 / (35_760.0 + page_on_bus), 1e-9);
+        near(peaks.read_mb_per_second, 4_096.0 * 1e3 / 1_219.0, 1e-9);
+        // Of a chip that programs page by page, with nothing around it.
+        let peaks = timing("slc").unwrap().on(4096).unwrap().peaks(4096, 1, 4);
+        assert_eq!((peaks.read_ns, peaks.write_ns), (77_800, 252_800));
+        near(peaks.write_mb_per_second, 4.0 * 4_096.0 * 1e3 / 252_800.0, 1e-9);
+    }
+
+    /// Figures that Samsung states of the drive of 512 GB: 3,500 and 2,300 MB/s, 370,000 and 500,000 requests a second at
+    /// 4 queues of 32.
+    #[test]
+    fn a_970_pro_is_within_fifteen_percent_of_what_is_stated_of_it() {
+        let of = |words: &str| ran(&format!("--timing 970pro {words}")).throughput;
+        let reads = of("--passes 0.01 --workload mixed:read=99:uniform --queue-depth 128");
+        near(reads.requests_per_second, 370_000.0, 0.15);
+        let reads = of("--passes 0.03 --workload mixed:read=99,pages=32-32:sequential --queue-depth 32");
+        near(reads.read_mb_per_second, 3_500.0, 0.15);
+        let writes = of("--passes 0.2 --fill none --workload uniform --queue-depth 128");
+        near(writes.requests_per_second, 500_000.0, 0.15);
+        let writes = of("--passes 0.2 --fill none --workload mixed:pages=32-32:sequential --queue-depth 32");
+        near(writes.write_mb_per_second, 2_300.0, 0.01);
+        // One at a time it is what the constants say.
+        let one = ran("--timing 970pro --passes 0.003 --workload mixed:read=99:uniform");
+        near(one.latency_us.read.unwrap().mean, 63.599, 0.01);
+    }
+
+    #[test]
+    fn write_amplification_is_that_of_the_same_drive_without_units() {
+        let of = |timing: &str| {
+            let words = format!("--timing {timing} --channels 8 --dies 2 --passes 1 --workload uniform");
+            ran(&words).write_amplification.unwrap().total
+        };
+        near(of("970pro"), of("gecko"), 0.005);
+    }
+
+    #[test]
+    fn a_file_inherits_and_what_is_wrong_is_said_with_its_line() {
+        let folder = std::env::temp_dir().join(format!("phelsuma-timing.{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name).display().to_string();
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let own = write("own.toml", "inherits = '970pro'\n[chip]\nprogram_us = 400.5\n[drive]\nchannels = 4\n");
+        let own = timing(&own).unwrap();
+        let times = own.on(4096).unwrap();
+        assert_eq!((times.chip.program_ns, times.chip.unit_pages, own.dies()), (400_500, 8, (Some(4), Some(2))));
+        assert!(own.on(65_536).is_err(), "a page is larger than a unit");
+        let wrong = [
+            ("[chip]\nread_us = 1\nspeed = 2\n", ":3: unknown field `speed`"),
+            ("[chip]\nread_us = -1\n", "chip.read_us = -1: from 0 to"),
+            ("[chip]\npage_types_us = []\n", "chip.page_types_us has 1 to 4 times"),
+            ("[chip]\nunit = 'many'\n", "'many' is no size"),
+            ("[bus]\nmb_per_second = 0\n", "bus.mb_per_second = 0"),
+            ("inherits = 'nothing'\n", "unknown timing 'nothing'"),
+            ("[chip\n", ":1: "),
+        ];
+        for (text, said) in wrong {
+            let error = timing(&write("wrong.toml", text)).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+        let itself = folder.join("itself.toml").display().to_string();
+        std::fs::write(&itself, format!("inherits = '{itself}'\n")).unwrap();
+        assert!(timing(&itself).unwrap_err().contains("inherit from one another"));
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

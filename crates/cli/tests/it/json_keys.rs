@@ -152,6 +152,7 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     check("phelsuma.trace-written/1", &[json(&format!("trace convert {commented} {} --to csv --json", out.display()))]);
     check("phelsuma.trace-list/1", &[json("trace get --json")]);
     check("phelsuma.list/1", &[json("list --json")]);
+    check("phelsuma.timing/1", &[json("timing check 970pro --json")]);
     images();
     served();
     claims();

@@ -29,7 +29,7 @@ impl Busy {
         let has_units =
             timing.unit_pages > 1 || timing.sense_pages > 1 || timing.page_types > 1 || timing.suspend_ns > 0;
         Self {
-            units: has_units.then(|| Units::new(geometry.dies(), geometry.pages_per_block())),
+            units: has_units.then(|| Units::new(geometry.dies(), geometry.channels(), geometry.pages_per_block())),
             timing,
             die_free: vec![Time::ZERO; geometry.dies() as usize],
             channel_free: vec![Time::ZERO; geometry.channels() as usize],
@@ -51,8 +51,7 @@ impl Busy {
     pub(crate) fn read(&mut self, place: Place, op: Op, spare_only: bool) -> Span {
         let Place { die, channel, .. } = place;
         if let Some(units) = &mut self.units {
-            let free = &mut self.channel_free[channel as usize];
-            let (start, done, busy) = units.read(place, op.at, spare_only, &self.timing, free);
+            let (start, done, busy) = units.read(place, op.at, spare_only, &self.timing);
             let stats = &mut self.stats[channel as usize];
             stats.host_reads += u64::from(op.purpose == Purpose::Host && !spare_only);
             stats.busy_ns += busy;
@@ -85,7 +84,7 @@ impl Busy {
         let stats = &mut self.stats[channel as usize];
         stats.host_programs += u64::from(op.purpose == Purpose::Host);
         if let Some(units) = &mut self.units {
-            let (done, busy) = units.program(place, op.at, &self.timing, &mut self.channel_free[channel as usize]);
+            let (done, busy) = units.program(place, op.at, &self.timing);
             stats.busy_ns += busy;
             return Span { start: done, done };
         }

@@ -7,6 +7,7 @@
 //! Simplified: reads disturb nothing; ECC corrects nothing by itself.
 
 mod busy;
+mod channel;
 mod columns;
 mod cut;
 mod decay;
@@ -17,6 +18,7 @@ mod payload;
 mod readers;
 mod units;
 
+pub use channel::Channel;
 pub use decay::Decay;
 pub use fault::{EraseFault, ProgramFault};
 pub use readers::Readers;

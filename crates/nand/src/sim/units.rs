@@ -5,9 +5,10 @@
 //! moves them over the channel, and the die is busy once. There are two buffers a die beside the units that are not
 //! full: where both are being programmed, a page waits.
 //!
-//! Simplified: the register of a die holds what was sensed last until it programs, erases or senses again; the
-//! transfer of a unit overlaps with the program before it, as cache programs allow.
+//! Simplified: the register of a die holds what was sensed last until it programs, erases or senses again. A die takes
+//! operations in the order in which they were asked for, but for reads that suspend.
 
+use super::channel::Channel;
 use crate::state::Preserve;
 use crate::{Time, Timing};
 use alloc::vec;
@@ -51,17 +52,19 @@ struct Die {
 #[derive(Clone, Debug, Preserve)]
 pub(crate) struct Units {
     dies: Vec<Die>,
+    channels: Vec<Channel>,
     pages_per_block: u32,
 }
 
 impl Units {
-    pub(crate) fn new(dies: u32, pages_per_block: u32) -> Self {
-        Self { dies: vec![Die::default(); dies as usize], pages_per_block }
+    pub(crate) fn new(dies: u32, channels: u32, pages_per_block: u32) -> Self {
+        let (dies, channels) = (vec![Die::default(); dies as usize], vec![Channel::default(); channels as usize]);
+        Self { dies, channels, pages_per_block }
     }
 
     /// Takes a page. When it is safe, and how long the die has become busy by it.
-    pub(crate) fn program(&mut self, place: Place, at: Time, timing: &Timing, channel: &mut Time) -> (Time, u64) {
-        let die = &mut self.dies[place.die as usize];
+    pub(crate) fn program(&mut self, place: Place, at: Time, timing: &Timing) -> (Time, u64) {
+        let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
         // A unit of the block that the program has passed over is padded.
         let passed = die.open.iter().position(|open| open.block == unit.block && open.number != unit.number);
@@ -85,15 +88,8 @@ impl Units {
     }
 
     /// Reads a page or its spare area. When that begins, when its bytes are there, and how long the die is busy by it.
-    pub(crate) fn read(
-        &mut self,
-        place: Place,
-        at: Time,
-        spare_only: bool,
-        timing: &Timing,
-        channel: &mut Time,
-    ) -> (Time, Time, u64) {
-        let die = &mut self.dies[place.die as usize];
+    pub(crate) fn read(&mut self, place: Place, at: Time, spare_only: bool, timing: &Timing) -> (Time, Time, u64) {
+        let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
         let is_buffered = timing.unit_pages > 1
             && (die.open.contains(&unit) || die.full.iter().any(|(full, done)| *full == unit && *done > at));
@@ -124,11 +120,7 @@ impl Units {
             }
             (start, start + taken, taken)
         };
-        let mut done = sensed;
-        if transfer > 0 {
-            *channel = sensed.max(*channel) + transfer;
-            done = *channel;
-        }
+        let done = if transfer > 0 { channel.take(sensed, transfer) } else { sensed };
         die.reads_done = done;
         if !die.is_changing {
             die.free = die.free.max(done);
@@ -150,6 +142,7 @@ impl Units {
         for die in &mut self.dies {
             *die = Die { open: core::mem::take(&mut die.open), ..Die::default() };
         }
+        self.channels.fill(Channel::default());
     }
 
     /// The most units that one die has room for beside the two that it programs.
@@ -161,13 +154,10 @@ impl Units {
 
 impl Die {
     /// Moves a unit over the channel and into the cells. How long that keeps the die and the channel busy.
-    fn write(&mut self, unit: Unit, at: Time, timing: &Timing, channel: &mut Time) -> u64 {
+    fn write(&mut self, unit: Unit, at: Time, timing: &Timing, channel: &mut Channel) -> u64 {
         let transfer = timing.transfer_ns * u64::from(timing.unit_pages);
-        let mut ready = at;
-        if transfer > 0 {
-            *channel = at.max(*channel) + transfer;
-            ready = *channel;
-        }
+        let at = if timing.cache_program { at } else { at.max(self.free) };
+        let ready = if transfer > 0 { channel.take(at, transfer) } else { at };
         self.change(ready.max(self.free) + timing.program_ns);
         if self.full.len() == 2 {
             self.full.remove(0);
@@ -193,6 +183,7 @@ mod tests {
         unit_pages: 4,
         sense_pages: 2,
         sense_differences_ns: [-20, 20, 0, 0],
+        cache_program: true,
         page_types: 2,
         ..Timing::array(100, 30, 1000, 1500)
     };
@@ -202,66 +193,68 @@ mod tests {
     }
 
     /// Programs pages, all asked for at `now`; when each is safe.
-    fn programs(units: &mut Units, channel: &mut Time, block: u32, pages: core::ops::Range<u32>, now: u64) -> Vec<u64> {
-        pages.map(|index| units.program(at(block, index), Time(now), &CHIP, channel).0.0).collect()
+    fn programs(units: &mut Units, block: u32, pages: core::ops::Range<u32>, now: u64) -> Vec<u64> {
+        pages.map(|index| units.program(at(block, index), Time(now), &CHIP).0.0).collect()
     }
 
     #[test]
     fn a_die_is_busy_once_a_unit_and_a_page_waits_for_a_buffer() {
-        let (mut units, mut channel) = (Units::new(1, 64), Time::ZERO);
+        let mut units = Units::new(1, 1, 64);
         // Two units are in the buffers at once; the third begins when the first is in the cells: 40 over the channel.
-        assert_eq!(programs(&mut units, &mut channel, 7, 0..8, 0), [0; 8]);
-        assert_eq!(programs(&mut units, &mut channel, 7, 8..12, 0), [1040; 4]);
-        assert_eq!(programs(&mut units, &mut channel, 7, 12..16, 0), [2040; 4]);
+        assert_eq!(programs(&mut units, 7, 0..8, 0), [0; 8]);
+        assert_eq!(programs(&mut units, 7, 8..12, 0), [1040; 4]);
+        assert_eq!(programs(&mut units, 7, 12..16, 0), [2040; 4]);
         assert_eq!(units.dies[0].free, Time(4040), "the transfers are hidden behind the programs");
+        let mut units = Units::new(1, 1, 64);
+        let plain = Timing { cache_program: false, ..CHIP };
+        (0..16).for_each(|index| {
+            units.program(at(7, index), Time(0), &plain);
+        });
+        assert_eq!(units.dies[0].free, Time(4 * 1040), "without cache programs they are not");
     }
 
     #[test]
     fn the_last_unit_of_a_block_may_be_smaller_and_one_passed_over_is_padded() {
-        let (mut units, mut channel) = (Units::new(1, 6), Time::ZERO);
-        programs(&mut units, &mut channel, 0, 0..6, 0);
+        let mut units = Units::new(1, 1, 6);
+        programs(&mut units, 0, 0..6, 0);
         assert_eq!((units.open(), units.dies[0].full.len()), (0, 2));
-        let mut units = Units::new(1, 64);
-        programs(&mut units, &mut channel, 0, 0..2, 0);
-        programs(&mut units, &mut channel, 0, 5..6, 0);
+        let mut units = Units::new(1, 1, 64);
+        programs(&mut units, 0, 0..2, 0);
+        programs(&mut units, 0, 5..6, 0);
         assert_eq!(units.dies[0].open, [Unit { block: 0, number: 1 }]);
         assert_eq!(units.dies[0].full.len(), 1);
     }
 
     #[test]
     fn a_page_is_read_from_the_buffer_the_cells_or_the_register() {
-        let (mut units, mut channel) = (Units::new(1, 64), Time::ZERO);
-        let read = |units: &mut Units, index, now, channel: &mut Time| {
-            units.read(at(3, index), Time(now), false, &CHIP, channel).1.0 - now
-        };
-        programs(&mut units, &mut channel, 3, 0..5, 0);
-        assert_eq!(read(&mut units, 4, 10, &mut channel), 0, "its unit is not full");
-        assert_eq!(read(&mut units, 0, 10, &mut channel), 0, "its unit is being programmed");
-        assert_eq!(read(&mut units, 0, 5000, &mut channel), 90, "a fast page and its transfer");
-        assert_eq!(read(&mut units, 1, 6000, &mut channel), 10, "from the register");
-        assert_eq!(read(&mut units, 2, 7000, &mut channel), 130, "a slow page");
-        programs(&mut units, &mut channel, 3, 5..8, 8000);
-        assert_eq!(read(&mut units, 2, 20_000, &mut channel), 130, "a program takes the register");
+        let mut units = Units::new(1, 1, 64);
+        let read = |units: &mut Units, index, now| units.read(at(3, index), Time(now), false, &CHIP).1.0 - now;
+        programs(&mut units, 3, 0..5, 0);
+        assert_eq!(read(&mut units, 4, 10), 0, "its unit is not full");
+        assert_eq!(read(&mut units, 0, 10), 0, "its unit is being programmed");
+        assert_eq!(read(&mut units, 0, 5000), 90, "a fast page and its transfer");
+        assert_eq!(read(&mut units, 1, 6000), 10, "from the register");
+        assert_eq!(read(&mut units, 2, 7000), 130, "a slow page");
+        programs(&mut units, 3, 5..8, 8000);
+        assert_eq!(read(&mut units, 2, 20_000), 130, "a program takes the register");
     }
 
     #[test]
     fn a_read_suspends_what_changes_cells_where_it_can() {
-        let mut channel = Time::ZERO;
         for (suspend_ns, read_done, erase_done) in [(0, 1500 + 90, 1500 + 90), (5, 100 + 5 + 90, 1500 + 85)] {
-            let mut units = Units::new(1, 64);
+            let mut units = Units::new(1, 1, 64);
             let timing = Timing { suspend_ns, ..CHIP };
-            channel = Time::ZERO;
             units.erase(at(1, 0), Time(0), &timing);
-            assert_eq!(units.read(at(2, 0), Time(100), false, &timing, &mut channel).1, Time(read_done));
+            assert_eq!(units.read(at(2, 0), Time(100), false, &timing).1, Time(read_done));
             assert_eq!(units.dies[0].free, Time(erase_done));
         }
     }
 
     #[test]
     fn an_erase_drops_its_blocks_open_unit_and_a_cut_keeps_what_is_buffered() {
-        let (mut units, mut channel) = (Units::new(1, 64), Time::ZERO);
-        programs(&mut units, &mut channel, 0, 0..1, 0);
-        programs(&mut units, &mut channel, 1, 0..1, 0);
+        let mut units = Units::new(1, 1, 64);
+        programs(&mut units, 0, 0..1, 0);
+        programs(&mut units, 1, 0..1, 0);
         units.erase(at(0, 0), Time(0), &CHIP);
         units.reset();
         assert_eq!(units.dies[0].open, [Unit { block: 1, number: 0 }]);
