@@ -4,6 +4,7 @@ use crate::command::{Ended, Job};
 use crate::error::{Outcome, TortureError};
 use crate::sys::loops::Loop;
 use crate::sys::mounts::Mounted;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -42,6 +43,15 @@ impl Filesystem {
             Self::Ext4 => "ext4",
             Self::Xfs => "xfs",
             Self::Btrfs => "btrfs",
+        }
+    }
+
+    /// What it must find whole to mount: its superblock. Nothing repairs a torn one on a small drive.
+    pub(crate) fn superblock(self) -> Range<u64> {
+        match self {
+            Self::None | Self::Xfs => 0..0,
+            Self::Ext4 => 1024..2048,
+            Self::Btrfs => 64 << 10..68 << 10,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::content::Content;
 use super::event::Event;
+use super::state::State;
 use std::ops::Range;
 
 /// What is atomic on a drive.
@@ -58,6 +59,19 @@ impl Run {
         first + u64::from(atoms.start)..first + u64::from(atoms.end).min(all)
     }
 
+    /// Whether a state has lost a part of these bytes of a request, and kept another part of them.
+    #[must_use]
+    pub fn tears(&self, state: &State, bytes: &Range<u64>) -> bool {
+        let unit = u64::from(self.shape.unit);
+        let units = bytes.start / unit..bytes.end.div_ceil(unit);
+        state.lost.iter().any(|(number, lost)| {
+            let all = self.units(*number, &(0..u32::MAX));
+            let within = |of: Range<u64>| of.end.min(units.end).saturating_sub(of.start.max(units.start));
+            let gone: u64 = lost.ranges().map(|atoms| within(self.units(*number, &atoms))).sum();
+            gone > 0 && gone < within(all)
+        })
+    }
+
     /// Requests among events `from + 1` to `to`.
     pub fn requests(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
         (from + 1..=to).filter(|number| self.event(*number).is_some_and(Event::is_request))
@@ -75,5 +89,27 @@ impl Run {
     #[must_use]
     pub fn next(&self, number: u32, is_it: impl Fn(&Event) -> bool) -> Option<u32> {
         (number as usize..self.end).find(|at| self.events.get(*at).is_some_and(&is_it)).map(|at| at as u32 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Atoms, Lost};
+
+    #[test]
+    fn a_tear_is_one_that_keeps_and_loses_parts_of_the_same_bytes() {
+        let shape = Shape { size: 1 << 20, unit: 512, atomic_write: 512 };
+        let write = |offset| Event::Write { offset, data: vec![1; 4096].into() };
+        let run = Run { shape, base: Content::default(), events: vec![write(0), write(4096)], end: 2 };
+        let tears = |number: u32, atoms: Range<u32>| {
+            let state = State { cut: 2, lost: Lost::from([(number, Atoms::range(atoms))]) };
+            run.tears(&state, &(1024..2048))
+        };
+        assert!(tears(1, 0..3) && tears(1, 3..4));
+        assert!(!tears(1, 0..8) && !tears(1, 0..2) && !tears(1, 4..8) && !tears(1, 2..4) && !tears(2, 2..3));
+        let whole = Run { shape: Shape { atomic_write: 4096, ..shape }, ..run.clone() };
+        let state = State { cut: 2, lost: Lost::from([(1, Atoms::first(1))]) };
+        assert!(!whole.tears(&state, &(1024..2048)) && !whole.tears(&state, &(0..0)));
     }
 }

@@ -34,6 +34,8 @@ pub struct Report {
     pub states: u64,
     /// States that were equal to one of these.
     pub equal_states: u64,
+    /// Planned states that were left out: they tear a superblock, and the file system does not mount.
+    pub left_out_states: u64,
     /// States that failed, by kind.
     pub failed: BTreeMap<FailureKind, u64>,
     /// Failing states that were not explained, as there were too many.
@@ -104,6 +106,7 @@ impl Report {
             allowed_log10: counts.allowed_log10,
             states: counts.checked,
             equal_states: counts.equal,
+            left_out_states: counts.left_out,
             failed: counts.failed,
             unexplained: counts.unexplained,
             failures: counts.failures,

@@ -123,6 +123,10 @@ fn counted(report: &Report) -> String {
         count(report.equal_states),
         count((report.states as f64 * 60.0 / report.seconds.max(0.001)) as u64)
     );
+    if report.left_out_states > 0 {
+        let states = many(report.left_out_states, "state");
+        let _ = writeln!(text, "left out {states} with a torn superblock, which {} does not mount", report.filesystem);
+    }
     if report.is_stopped {
         text += "stopped by a signal: this is what was checked until then\n";
     } else if report.is_done {

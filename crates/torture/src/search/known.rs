@@ -24,6 +24,8 @@ pub(crate) struct Results {
     /// Checked, or being checked.
     pub(crate) begun: u64,
     pub(crate) equal: u64,
+    /// Left out, as they tear a superblock.
+    pub(crate) left_out: u64,
     /// Failures that are neither explained nor like one that is.
     pub(crate) unexplained: u64,
 }

@@ -26,6 +26,7 @@ pub(crate) struct Counts {
     pub(crate) allowed_log10: f64,
     pub(crate) checked: u64,
     pub(crate) equal: u64,
+    pub(crate) left_out: u64,
     pub(crate) failed: BTreeMap<FailureKind, u64>,
     pub(crate) unexplained: u64,
     pub(crate) failures: Vec<Failure>,
@@ -110,6 +111,7 @@ pub(crate) fn check_all(
     }
     counts.checked = shared.results.checked;
     counts.equal = shared.results.equal;
+    counts.left_out = shared.results.left_out;
     counts.failed = shared.results.wrong.into_iter().collect();
     counts.unexplained = shared.results.unexplained;
     counts.failures = shared.results.failures.into_iter().map(|(_, failure)| failure).collect();
@@ -238,6 +240,10 @@ impl Worker<'_, '_> {
                     return None;
                 }
                 match shared.queue.next() {
+                    Some(state) if self.run.tears(&state, &self.config.format.filesystem.superblock()) => {
+                        shared.results.left_out += 1;
+                        continue;
+                    }
                     Some(state) => state,
                     None => {
                         shared.is_done = true;
