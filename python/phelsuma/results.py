@@ -191,6 +191,15 @@ class Latencies:
 
 
 @dataclass(frozen=True)
+class Throughput:
+    """What the host moved in a second of simulated time."""
+
+    read_mb_per_second: float
+    write_mb_per_second: float
+    requests_per_second: float
+
+
+@dataclass(frozen=True)
 class Distribution:
     """Values by magnitude, in pages written by the host. Entry k counts values from 2^k to 2^(k+1) - 1."""
 
@@ -358,6 +367,8 @@ class Result:
     input: Optional[InputRead] = None
     loops: Optional[int] = None
     backlog_seconds: Optional[float] = None
+    times_are_of_flash_alone: Optional[bool] = None
+    throughput: Optional[Throughput] = None
     comparison: Optional[Comparison] = None
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -400,6 +411,7 @@ class Result:
             if channels is None
             else _fields(Channels, channels, each=[_fields(Channel, channel) for channel in channels["each"]]),
             latency_us=Latencies(perhaps(Latency, latency["read"]), perhaps(Latency, latency["write"])),
+            throughput=perhaps(Throughput, value.get("throughput")),
             recovery=None if recovery is None else Recovery.of(recovery),
             machine=perhaps(Machine, value.get("machine")),
             distributions=None

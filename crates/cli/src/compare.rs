@@ -93,7 +93,7 @@ fn about(results: &[RunResult], chosen: &str) -> Vec<String> {
     );
     let latencies = there(first.latency_us.write) + there(first.latency_us.read) > 0.0;
     let of_flash = if first.times_are_of_flash_alone {
-        "of flash alone: no buffer, firmware or link; --timing 970pro is of a drive"
+        "of flash alone: no controller, no host interface"
     } else {
         "of a drive with buffers, firmware and link"
     };
