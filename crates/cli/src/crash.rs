@@ -314,7 +314,7 @@ impl Args {
         };
         let depth = self.depth.unwrap_or(if self.nested { 2 } else { 1 });
         let faults = self.faults()?;
-        let timing = self.lab.timing.on(self.lab.page)?.chip;
+        let timing = self.lab.timing.on_blocks(self.lab.page, geometry.pages_per_block())?.chip;
         let lab = |ftl: Tried| LabConfig {
             geometry,
             timing,

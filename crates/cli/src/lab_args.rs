@@ -34,12 +34,12 @@ pub(crate) struct LabArgs {
     /// Size of a page
     #[arg(long, value_name = "SIZE", default_value = "512", value_parser = size::parse_page)]
     pub(crate) page: u32,
-    /// Channels
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    channels: u32,
-    /// Dies on each channel
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    dies: u32,
+    /// Channels [default: 1, or those of the drive that --timing names]
+    #[arg(long, value_name = "N")]
+    channels: Option<u32>,
+    /// Dies on each channel [default: 1, or those of the drive that --timing names]
+    #[arg(long, value_name = "N")]
+    dies: Option<u32>,
     /// How long flash operations take: a name (see `phelsuma list`), or a .toml file of constants
     #[arg(long, value_name = "NAME|FILE", default_value = "gecko", value_parser = timing)]
     pub(crate) timing: TimingArg,
@@ -59,7 +59,9 @@ pub(crate) struct LabArgs {
 
 impl LabArgs {
     pub(crate) fn geometry(&self, blocks: u64, pages_per_block: u32) -> Outcome<Geometry> {
-        let geometry = Geometry::new(self.page, pages_per_block, blocks, self.channels, self.dies)?;
+        let of_drive = self.timing.dies();
+        let (channels, dies) = (self.channels.or(of_drive.0).unwrap_or(1), self.dies.or(of_drive.1).unwrap_or(1));
+        let geometry = Geometry::new(self.page, pages_per_block, blocks, channels, dies)?;
         // What is cut, and a branch of it in each thread; a branch is cut again while it recovers.
         memory::copies_affordable(&geometry, 1 + 2 * self.threads() as u64)?;
         Ok(geometry)

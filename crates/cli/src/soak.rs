@@ -234,7 +234,7 @@ impl Args {
 
     fn configs_with(&self, blocks: u64) -> Outcome<(Vec<SoakConfig<Tried>>, Vec<String>)> {
         let geometry = self.lab.geometry(blocks, self.pages_per_block)?;
-        let timing = self.lab.timing.on(self.lab.page)?.chip;
+        let timing = self.lab.timing.on_blocks(self.lab.page, geometry.pages_per_block())?.chip;
         let (seed, threads) = (self.lab.seed, self.lab.threads());
         let soak = |ftl| SoakConfig { geometry, timing, ftl, seed, decay: self.decay, bad: self.bad, threads };
         let logical_pages = |ratio: f64| (geometry.pages() as f64 * ratio) as u32;

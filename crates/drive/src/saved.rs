@@ -77,6 +77,7 @@ fn conditions(config: &RunConfig, geometry: &Geometry) -> Vec<(String, String)> 
         ("channels", shape.channels.to_string()),
         ("dies", shape.dies_per_channel.to_string()),
         ("timing", format!("{:?}", config.timing)),
+        ("link", format!("{:?}", config.link)),
         ("workload", workload),
         ("fill", format!("{:?}", config.fill)),
         ("warm-up", config.warmup.to_string()),

@@ -121,7 +121,7 @@ impl DriveArgs {
         }
         config.shape = self.shape();
         config.timing_name.clone_from(&self.timing.name);
-        let times = self.timing.on(config.shape.page_bytes)?;
+        let times = self.timing.on_blocks(config.shape.page_bytes, config.shape.pages_per_block)?;
         (config.timing, config.link) = (times.chip, times.link);
         config.fill = match self.fill {
             FillArg::Sequential => Fill::Sequential,

@@ -19,7 +19,7 @@ const DEPTH_MAX: usize = 8;
 /// Bytes of a timing file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The longest time in a file, in microseconds.
-const MICROS_MAX: f64 = 1e9;
+const MICROS_MAX: f64 = 1e7;
 
 /// A timing with its name.
 #[derive(Clone, Debug)]
@@ -139,16 +139,13 @@ struct BusFile {
     mb_per_second: f64,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LinkFile {
-    mb_per_second: f64,
-    #[serde(default)]
-    read_us: f64,
-    #[serde(default)]
-    write_us: f64,
-    #[serde(default)]
-    write_4kib_us: f64,
+    mb_per_second: Option<f64>,
+    read_us: Option<f64>,
+    write_us: Option<f64>,
+    write_4kib_us: Option<f64>,
 }
 
 /// A timing by its name: a preset, a drive, or the path of a file that ends with `.toml`.
@@ -190,9 +187,9 @@ fn named(name: &str, depth: usize) -> Result<TimingArg, String> {
         return Err(format!("unknown timing '{name}'; known are {}, and files that end with .toml", known.join(", ")));
     }
     let about = |error: std::io::Error| format!("{name}: {error}");
-    let length = std::fs::metadata(name).map_err(about)?.len();
-    if length > FILE_BYTES_MAX {
-        return Err(format!("{name}: a timing has at most {}", size::show(FILE_BYTES_MAX)));
+    let of = std::fs::metadata(name).map_err(about)?;
+    if !of.is_file() || of.len() > FILE_BYTES_MAX {
+        return Err(format!("{name}: a timing is a file of at most {}", size::show(FILE_BYTES_MAX)));
     }
     of_file(name, &std::fs::read_to_string(name).map_err(about)?, depth)
 }
@@ -208,7 +205,8 @@ fn of_file(name: &str, text: &str, depth: usize) -> Result<TimingArg, String> {
     }
     let mut spec = named(file.inherits.as_deref().unwrap_or("gecko"), depth + 1)?.spec;
     spec.change(&file).map_err(about)?;
-    Ok(TimingArg { name: name.to_string(), about: file.about, spec })
+    let about = if file.about.is_empty() { format!("constants of {name}") } else { file.about };
+    Ok(TimingArg { name: name.to_string(), about, spec })
 }
 
 /// Microseconds as nanoseconds.
@@ -221,8 +219,8 @@ fn nanos(what: &str, micros: f64) -> Result<u64, String> {
 
 fn rate(what: &str, mb_per_second: f64) -> Result<f64, String> {
     match mb_per_second {
-        0.001..=1e9 => Ok(mb_per_second),
-        _ => Err(format!("{what}.mb_per_second = {mb_per_second}: from 0.001 to 1e9 would be right")),
+        0.1..=1e9 => Ok(mb_per_second),
+        _ => Err(format!("{what}.mb_per_second = {mb_per_second}: from 0.1 to 1e9 would be right")),
     }
 }
 
@@ -267,12 +265,30 @@ impl Spec {
             self.bus_mb_per_second = Some(rate("bus", bus.mb_per_second)?);
         }
         if let Some(link) = &file.link {
-            rate("link", link.mb_per_second)?;
-            nanos("link.read_us", link.read_us)?;
-            nanos("link.write_us", link.write_us)?;
-            nanos("link.write_4kib_us", link.write_4kib_us)?;
-            self.link = Some(link.clone());
+            let of = self.link.unwrap_or_default();
+            let merged = LinkFile {
+                mb_per_second: link.mb_per_second.or(of.mb_per_second),
+                read_us: link.read_us.or(of.read_us),
+                write_us: link.write_us.or(of.write_us),
+                write_4kib_us: link.write_4kib_us.or(of.write_4kib_us),
+            };
+            let Some(of_link) = merged.mb_per_second else {
+                return Err("link.mb_per_second is missing, and inherited from nowhere".to_string());
+            };
+            rate("link", of_link)?;
+            nanos("link.read_us", merged.read_us.unwrap_or(0.0))?;
+            nanos("link.write_us", merged.write_us.unwrap_or(0.0))?;
+            nanos("link.write_4kib_us", merged.write_4kib_us.unwrap_or(0.0))?;
+            self.link = Some(merged);
         }
+        let within = |what: &str, number: Option<u32>, most: u32| match number {
+            Some(number) if !(1..=most).contains(&number) => {
+                Err(format!("drive.{what} = {number}: from 1 to {most} would be right"))
+            }
+            _ => Ok(()),
+        };
+        within("channels", file.drive.channels, 256)?;
+        within("dies_per_channel", file.drive.dies_per_channel, 64)?;
         self.channels = file.drive.channels.or(self.channels);
         self.dies_per_channel = file.drive.dies_per_channel.or(self.dies_per_channel);
         Ok(())
@@ -284,6 +300,21 @@ impl TimingArg {
     #[must_use]
     pub fn dies(&self) -> (Option<u32>, Option<u32>) {
         (self.spec.channels, self.spec.dies_per_channel)
+    }
+
+    /// The times on a drive with blocks of so many pages.
+    ///
+    /// # Errors
+    /// As [`on`](Self::on); a unit is larger than a block.
+    pub fn on_blocks(&self, page_bytes: u32, pages_per_block: u32) -> Outcome<Times> {
+        let times = self.on(page_bytes)?;
+        if times.chip.unit_pages > pages_per_block {
+            return Err(Failure::Input(format!(
+                "{}: a unit of {} pages is larger than a block of {pages_per_block}; larger blocks, or pages, would do",
+                self.name, times.chip.unit_pages
+            )));
+        }
+        Ok(times)
     }
 
     /// The times on a drive with pages of so many bytes.
@@ -308,7 +339,13 @@ impl TimingArg {
         let mut chip = self.spec.base;
         (chip.unit_pages, chip.sense_pages) = (pages("unit", *unit_bytes)?, pages("sense", *sense_bytes)?);
         if !chip.unit_pages.is_multiple_of(chip.sense_pages) {
-            return Err(Failure::Input(format!("{}: a unit is a whole number of what is sensed at once", self.name)));
+            let shown = |pages: u32| size::show(page * u64::from(pages));
+            return Err(Failure::Input(format!(
+                "{}: chip.unit {} is no whole number of chip.sense {}; either may be inherited",
+                self.name,
+                shown(chip.unit_pages),
+                shown(chip.sense_pages)
+            )));
         }
         let spare = page / 32;
         let moving = |bytes: u64, mb_per_second: f64| (bytes as f64 * 1e3 / mb_per_second).round() as u64;
@@ -316,12 +353,12 @@ impl TimingArg {
             (chip.transfer_ns, chip.transfer_spare_ns) = (moving(page, rate), moving(spare, rate));
         }
         let link = self.spec.link.as_ref().map(|link| {
-            let ns = |micros: f64| (micros * 1e3).round() as u64;
+            let ns = |micros: Option<f64>| (micros.unwrap_or(0.0) * 1e3).round() as u64;
             Link {
                 read_ns: ns(link.read_us),
                 write_ns: ns(link.write_us),
-                write_page_ns: ns(link.write_4kib_us * page_bytes as f64 / 4096.0),
-                page_ns: moving(page, link.mb_per_second),
+                write_page_ns: ns(link.write_4kib_us.map(|micros| micros * f64::from(page_bytes) / 4096.0)),
+                page_ns: link.mb_per_second.map_or(0, |rate| moving(page, rate)),
             }
         });
         Ok(Times { chip, link })
@@ -407,6 +444,11 @@ mod tests {
         let times = own.on(4096).unwrap();
         assert_eq!((times.chip.program_ns, times.chip.unit_pages, own.dies()), (400_500, 8, (Some(4), Some(2))));
         assert!(own.on(65_536).is_err(), "a page is larger than a unit");
+        assert!(own.on_blocks(4096, 8).is_ok() && own.on_blocks(4096, 7).is_err());
+        let slow = write("slow.toml", "inherits = '970pro'\n[link]\nread_us = 30\n");
+        let link = timing(&slow).unwrap().on(4096).unwrap().link.unwrap();
+        assert_eq!((link.read_ns, link.write_ns, link.page_ns), (30_000, 4_000, 1_219));
+        assert!(timing("/dev/null.toml").is_err() && timing(&folder.display().to_string()).is_err());
         let wrong = [
             ("[chip]\nread_us = 1\nspeed = 2\n", ":3: unknown field `speed`"),
             ("[chip]\nread_us = -1\n", "chip.read_us = -1: from 0 to"),
@@ -414,6 +456,8 @@ mod tests {
             ("[chip]\nunit = 'many'\n", "'many' is no size"),
             ("[bus]\nmb_per_second = 0\n", "bus.mb_per_second = 0"),
             ("inherits = 'nothing'\n", "unknown timing 'nothing'"),
+            ("[link]\nread_us = 1\n", "link.mb_per_second is missing"),
+            ("[drive]\nchannels = 4294967295\n", "drive.channels = 4294967295: from 1 to 256"),
             ("[chip\n", ":1: "),
         ];
         for (text, said) in wrong {

@@ -81,6 +81,10 @@ impl Units {
         if is_last {
             die.open.retain(|open| *open != unit);
             busy += die.write(unit, start, timing, channel);
+            if timing.unit_pages == 1 {
+                // It is collected nowhere, so it is safe when it is in the cells.
+                return (die.free, busy);
+            }
         } else if !die.open.contains(&unit) {
             die.open.push(unit);
         }
@@ -248,6 +252,14 @@ mod tests {
             assert_eq!(units.read(at(2, 0), Time(100), false, &timing).1, Time(read_done));
             assert_eq!(units.dies[0].free, Time(erase_done));
         }
+    }
+
+    #[test]
+    fn a_page_that_is_a_unit_of_its_own_is_safe_when_it_is_in_the_cells() {
+        let timing = Timing { suspend_ns: 5, ..Timing::array(100, 30, 1000, 1500) };
+        let mut units = Units::new(1, 1, 64);
+        assert_eq!(units.program(at(0, 0), Time(7), &timing).0, Time(1007));
+        assert_eq!(units.program(at(0, 1), Time(7), &timing).0, Time(2007));
     }
 
     #[test]
