@@ -308,7 +308,7 @@ impl TimingArg {
     /// As [`on`](Self::on); a unit is larger than a block.
     pub fn on_blocks(&self, page_bytes: u32, pages_per_block: u32) -> Outcome<Times> {
         let times = self.on(page_bytes)?;
-        if times.chip.unit_pages > pages_per_block {
+        if times.chip.unit_pages > pages_per_block.max(1) {
             return Err(Failure::Input(format!(
                 "{}: a unit of {} pages is larger than a block of {pages_per_block}; larger blocks, or pages, would do",
                 self.name, times.chip.unit_pages
