@@ -40,7 +40,7 @@ pub struct Timing {
     pub read_ns: u64,
     /// Sensing a spare area alone.
     pub read_spare_ns: u64,
-    /// Programming a page.
+    /// Programming a unit.
     pub program_ns: u64,
     /// Erasing a block.
     pub erase_ns: u64,
@@ -55,7 +55,7 @@ pub struct Timing {
     pub unit_pages: u32,
     /// Pages that one sensing brings to a die's register, from which its next reads take them. A divisor of a unit.
     pub sense_pages: u32,
-    /// By how much a sensing is longer or shorter than [`read_ns`](Self::read_ns), by its place in the unit: the types of
+    /// By how much a sensing is longer or shorter than [`read_ns`](Self::read_ns), in turns over the block: the types of
     /// pages of cells with several bits.
     pub sense_differences_ns: [i32; 4],
     /// How many of these there are: 1 to 4.

@@ -21,11 +21,17 @@ fn of(name: &str, word: &str, policy: Policy) -> Report {
     tried(&Config { policy, ..config }).unwrap()
 }
 
+fn are_tried() -> bool {
+    let are = std::env::var_os("PHELSUMA_THOROUGH").is_some() && has_ext4() && has_program("python3");
+    if !are {
+        println!("skipped: only with PHELSUMA_THOROUGH=1, root and Python");
+    }
+    are
+}
+
 #[test]
 fn careless_programs_are_found_within_a_hundred_states() {
-    let is_thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
-    if !is_thorough || !has_ext4() || !has_program("python3") {
-        println!("skipped: only with PHELSUMA_THOROUGH=1, root and Python");
+    if !are_tried() {
         return;
     }
     for name in ["careless-raw", "careless-order", "careless-rename", "careless-append", "careless-directory"] {
@@ -55,9 +61,7 @@ fn database(name: &str, workload: &str, check: &str, policy: Policy) -> Report {
 
 #[test]
 fn databases_that_do_not_sync_are_found_within_a_hundred_states() {
-    let is_thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
-    if !is_thorough || !has_ext4() || !has_program("python3") {
-        println!("skipped: only with PHELSUMA_THOROUGH=1, root and Python");
+    if !are_tried() {
         return;
     }
     // What SQLite and PostgreSQL lose of the newest without a sync is no surprise; that they break is what is looked for.
