@@ -1,20 +1,22 @@
 //! Options that the commands of the laboratory share: FTLs on drives small enough to go through everything.
 
 use phelsuma_options::{
-    Setting, TimingArg, check_cache_is_used, distinct, each, memory, remarks as remarks_on_settings, set_cache,
-    set_parts, setting, size, timing,
+    Setting, TimingArg, WriteCacheArgs, check_cache_is_used, distinct, each, memory, remarks as remarks_on_settings,
+    set_cache, set_parts, setting, size, timing,
 };
 
 use crate::errors::{Failure, Outcome};
 use crate::tried::Tried;
 use phelsuma_drive::{comes_up, does_not_fit};
-use phelsuma_ftl::{Config, ConfigError, ENTRY_BYTES, FtlError, Preset};
+use phelsuma_ftl::{CachePolicy, Config, ConfigError, ENTRY_BYTES, FtlError, PolicyAndSeed, Preset};
 use phelsuma_nand::Geometry;
 use phelsuma_plugin::Plugin;
 use std::path::PathBuf;
 
 /// The cache of mapping entries where none is asked for: the drive is small, and entries are to be evicted.
 const CACHE_BYTES: u64 = 512;
+/// What a cut leaves of a write cache, by default: as little as it can in any order.
+const LAB_POLICY: PolicyAndSeed = PolicyAndSeed(CachePolicy::Subset, 1);
 /// The least that a cache takes.
 const CACHE_BYTES_MIN: u64 = 16 * ENTRY_BYTES;
 
@@ -46,6 +48,8 @@ pub(crate) struct LabArgs {
     /// Size of the cache of mapping entries, at 8 bytes an entry, for FTLs that have one [default: 512 B]
     #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "ftl")]
     cache: Option<u64>,
+    #[command(flatten)]
+    write_cache: WriteCacheArgs,
     /// Change a part or parameter of the FTL (see `phelsuma list`); may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting, requires = "ftl")]
     set: Vec<Setting>,
@@ -88,7 +92,8 @@ impl LabArgs {
             set_cache(&mut composition, CACHE_BYTES.min(most.max(CACHE_BYTES_MIN)))?;
         }
         composition.check_on(geometry, logical_pages)?;
-        Ok((Config::new(preset.name, composition, logical_pages, self.seed), lacking))
+        let config = Config::new(preset.name, composition, logical_pages, self.seed);
+        Ok((config.cached(self.write_cache.cache(LAB_POLICY)), lacking))
     }
 
     /// An experiment for each FTL and each plugin, and remarks on what is set for some of the FTLs alone.

@@ -76,6 +76,14 @@ impl Subject for Tried {
         self.subject().may_lose_what_is_not_flushed()
     }
 
+    fn has_volatile_cache(&self) -> bool {
+        self.subject().has_volatile_cache()
+    }
+
+    fn may_lose_below_cache(&self) -> bool {
+        self.subject().may_lose_below_cache()
+    }
+
     fn recovers_from_metadata_alone(&self) -> bool {
         self.subject().recovers_from_metadata_alone()
     }

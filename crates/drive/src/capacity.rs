@@ -87,7 +87,7 @@ pub(crate) fn formatted(config: &RunConfig, geometry: &Geometry) -> Result<Drive
         let (ratio, pages) = (config.shape.ratio, geometry.pages());
         return Err(RunError::Input(format!("ratio {ratio} of {pages} pages is less than one logical page")));
     }
-    let ftl = Config::new(&config.ftl, config.composition, logical_pages, config.seed);
+    let ftl = Config::new(&config.ftl, config.composition, logical_pages, config.seed).cached(config.write_cache);
     let nand = SimNand::new(&SimConfig::new(*geometry, config.timing));
     Ok(Drive::format(nand, &ftl, Arrival::QueueDepth(1))?.behind(config.link))
 }

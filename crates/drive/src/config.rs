@@ -2,7 +2,7 @@
 
 use crate::bytes::show_bytes;
 use crate::link::Link;
-use phelsuma_ftl::{Composition, ConfigError, Preset};
+use phelsuma_ftl::{Composition, ConfigError, Preset, WriteCache};
 use phelsuma_nand::{Geometry, GeometryError, Timing};
 use phelsuma_trace::{TraceError, TraceOrigin, Workload};
 
@@ -150,6 +150,8 @@ pub struct RunConfig {
     pub timing: Timing,
     /// What the drive's firmware and link take; none: nothing.
     pub link: Option<Link>,
+    /// The write cache between host and FTL, if there is one.
+    pub write_cache: Option<WriteCache>,
     /// Where requests come from.
     pub input: Input,
     /// The writes before anything is counted.
@@ -187,6 +189,7 @@ impl RunConfig {
             timing_name: "gecko".into(),
             timing: phelsuma_nand::TIMINGS[0].2,
             link: None,
+            write_cache: None,
             input,
             fill: Fill::Sequential,
             warmup,

@@ -78,6 +78,7 @@ fn conditions(config: &RunConfig, geometry: &Geometry) -> Vec<(String, String)> 
         ("dies", shape.dies_per_channel.to_string()),
         ("timing", format!("{:?}", config.timing)),
         ("link", format!("{:?}", config.link)),
+        ("write cache", format!("{:?}", config.write_cache)),
         ("workload", workload),
         ("fill", format!("{:?}", config.fill)),
         ("warm-up", config.warmup.to_string()),

@@ -1,5 +1,6 @@
 //! The contract of every FTL: the [`Ftl`] trait.
 
+use crate::write_cache::Cached;
 use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -49,7 +50,7 @@ impl<'a> HostData<'a> {
 ///
 /// No real host has the other two. A drive in a simulation that gets them is an oracle
 /// ([`Composition::knowledge`](crate::Composition::knowledge)).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Preserve)]
 pub enum Hint {
     /// Nothing.
     #[default]
@@ -299,8 +300,13 @@ pub trait Ftl<N: Nand>: Send {
     /// # Errors
     /// [`StateError::Unsaved`], where it has not stated how, or cannot be saved now.
     #[cfg(feature = "std")]
-    fn state(&mut self) -> Result<&mut dyn Preserve, StateError> {
+    fn state(&mut self) -> Result<Box<dyn Preserve + '_>, StateError> {
         Err(StateError::Unsaved("this FTL"))
+    }
+
+    /// The write cache above it, if it has one.
+    fn write_cache(&mut self) -> Option<&mut Cached<N>> {
+        None
     }
 
     /// Its RAM.

@@ -28,6 +28,7 @@ mod recovery_report;
 #[cfg(feature = "std")]
 mod registry;
 mod spec;
+mod write_cache;
 
 /// The program of the guide, which compiles and runs.
 #[cfg(doctest)]
@@ -55,3 +56,4 @@ pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};
 #[cfg(feature = "std")]
 pub use registry::{Registry, RegistryError};
 pub use spec::Parameter;
+pub use write_cache::{CacheLook, CachePolicy, Cached, PolicyAndSeed, WriteCache};

@@ -9,6 +9,7 @@ use crate::ftl::Ftl;
 use crate::log_block;
 use crate::page_mapped;
 use crate::policy::{placements, victims};
+use crate::write_cache::Cached;
 use crate::{FtlError, RecoveryReport};
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -400,29 +401,38 @@ impl Config {
 ///
 /// # Errors
 /// [`FtlError::DoesNotFit`], or what the flash refuses.
-pub fn format<N: Nand>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<dyn Ftl<N>>, Time), FtlError> {
-    Ok(match config.composition {
+pub fn format<N: Nand + 'static>(nand: &mut N, config: &Config, at: Time) -> Result<(Box<dyn Ftl<N>>, Time), FtlError> {
+    let (ftl, ready) = match config.composition {
         Composition::PageMapped(parts) => page_mapped::format(nand, &config.of(parts), at)?,
         Composition::LogBlock(parts) => log_block::format(nand, &config.of(parts), at)?,
-    })
+    };
+    Ok((behind_cache(nand, config, ftl), ready))
 }
 
 /// Mounts the drive that is on `nand`, from flash alone.
 ///
 /// The geometry must be the one that the drive was formatted with, and of `config` the name, the number of logical pages
-/// and the parts that decide what stands on flash. The seed, victims, placement and the size of a cache may change.
+/// and the parts that decide what stands on flash. The seed, victims, placement, the size of a cache and the write cache may change.
 ///
 /// # Errors
 /// [`FtlError::Blank`], [`FtlError::Lost`], [`FtlError::OtherDrive`], or what the flash refuses.
-pub fn recover<N: Nand>(
+pub fn recover<N: Nand + 'static>(
     nand: &mut N,
     config: &Config,
     at: Time,
 ) -> Result<(Box<dyn Ftl<N>>, RecoveryReport), FtlError> {
-    Ok(match config.composition {
+    let (ftl, report) = match config.composition {
         Composition::PageMapped(parts) => page_mapped::recover(nand, &config.of(parts), at)?,
         Composition::LogBlock(parts) => log_block::recover(nand, &config.of(parts), at)?,
-    })
+    };
+    Ok((behind_cache(nand, config, ftl), report))
+}
+
+fn behind_cache<N: Nand + 'static>(nand: &N, config: &Config, ftl: Box<dyn Ftl<N>>) -> Box<dyn Ftl<N>> {
+    match config.write_cache {
+        None => ftl,
+        Some(how) => Box::new(Cached::new(ftl, how, nand.geometry())),
+    }
 }
 
 /// A preset with other parts, for tests.

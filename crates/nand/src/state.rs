@@ -205,6 +205,16 @@ impl<T: Preserve + ?Sized> Preserve for Box<T> {
     }
 }
 
+impl<T: Preserve + ?Sized> Preserve for &mut T {
+    fn put_state(&self, to: &mut dyn StateOut) -> Result<()> {
+        (**self).put_state(to)
+    }
+
+    fn take_state(&mut self, from: &mut dyn StateIn) -> Result<()> {
+        (**self).take_state(from)
+    }
+}
+
 impl<T: Load> Load for Box<T> {
     fn load(from: &mut dyn StateIn) -> Result<Self> {
         T::load(from).map(Self::new)

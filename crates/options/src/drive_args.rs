@@ -5,10 +5,11 @@ use crate::format_args::FormatArgs;
 use crate::settings::{Setting, check_cache_is_used, set_parts};
 use crate::shape_args::ShapeArgs;
 use crate::timing::{TimingArg, timing};
+use crate::write_cache_args::WriteCacheArgs;
 use crate::{memory, size};
 use clap::{ArgGroup, Args, ValueEnum};
 use phelsuma_drive::{Arrival, DriveShape, Fill, FoldChoice, Input, RunConfig};
-use phelsuma_ftl::{Composition, ConfigError};
+use phelsuma_ftl::{CachePolicy, Composition, ConfigError, PolicyAndSeed};
 use phelsuma_nand::Geometry;
 use phelsuma_trace::{Requests, TraceOrigin, Workload};
 use std::path::{Path, PathBuf};
@@ -57,6 +58,8 @@ pub struct DriveArgs {
     /// How long operations take: a name (see `phelsuma list`), or a .toml file of constants
     #[arg(long, value_name = "NAME|FILE", default_value = "gecko", value_parser = timing)]
     timing: TimingArg,
+    #[command(flatten)]
+    cache: WriteCacheArgs,
     /// A point of the series after every N host pages written
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     interval: Option<u64>,
@@ -123,6 +126,7 @@ impl DriveArgs {
         config.timing_name.clone_from(&self.timing.name);
         let times = self.timing.on_blocks(config.shape.page_bytes, config.shape.pages_per_block)?;
         (config.timing, config.link) = (times.chip, times.link);
+        config.write_cache = self.cache.cache(PolicyAndSeed(CachePolicy::Fifo, 1));
         config.fill = match self.fill {
             FillArg::Sequential => Fill::Sequential,
             FillArg::Random => Fill::Random,

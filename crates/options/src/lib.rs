@@ -23,6 +23,7 @@ mod timing;
 mod trace_list;
 mod trace_place;
 mod words;
+mod write_cache_args;
 
 pub use compare::{Blames, CompareArgs, Comparison, by_write_amplification, distinct, each};
 pub use count::count;
@@ -39,3 +40,4 @@ pub use timing::{Peaks, Times, TimingArg, timing, timings};
 pub use trace_list::{Listed, ListedCollection, ListedTrace, TraceList};
 pub use trace_place::trace_folder;
 pub use words::{parsed, with_negatives};
+pub use write_cache_args::WriteCacheArgs;

@@ -12,9 +12,11 @@ use address::Address;
 use phelsuma_drive::DriveShape;
 use phelsuma_ftl::Preset;
 use phelsuma_nand::Geometry;
-use phelsuma_options::{Setting, TimingArg, check_cache_is_used, memory, ratio, set_cache, setting, size, timing};
-use phelsuma_serve::device::options::{Backing, IDLE_DEFAULT, MemoryOptions, Options, scale};
-use phelsuma_serve::device::{CutPlan, Faults, ImageDrive, PolicyAndSeed, Serving, WriteCache};
+use phelsuma_options::{
+    Setting, TimingArg, WriteCacheArgs, check_cache_is_used, memory, ratio, set_cache, setting, size, timing,
+};
+use phelsuma_serve::device::options::{Backing, IDLE_DEFAULT, MemoryOptions, Options, SERVED_POLICY, scale};
+use phelsuma_serve::device::{CutPlan, Faults, ImageDrive, Serving};
 use phelsuma_serve::image::{Durability, ImageNand};
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
@@ -70,13 +72,8 @@ pub(crate) struct Args {
     /// Make requests take SCALE times as long as on the simulated flash, for --memory
     #[arg(long, value_name = "SCALE", conflicts_with = "image", value_parser = scale)]
     realtime: Option<f64>,
-    /// Put a volatile write cache of SIZE before the drive. A power cut loses what is in it
-    #[arg(long, value_name = "SIZE", value_parser = write_cache)]
-    write_cache: Option<u64>,
-    /// What a cut leaves of the write cache: `subset` of the unflushed pages, a `prefix` of them, or (`lies`) a subset of
-    /// all that were written, as flushes are ignored. POLICY:SEED also seeds the choice [default: subset:1]
-    #[arg(long, value_name = "POLICY", requires = "write_cache", value_parser = |text: &str| text.parse::<PolicyAndSeed>())]
-    cache_policy: Option<PolicyAndSeed>,
+    #[command(flatten)]
+    cache: WriteCacheArgs,
     /// Milliseconds without a request before the FTL works in the background (last++ then merges log blocks)
     #[arg(long, value_name = "MS", default_value_t = IDLE_DEFAULT.as_millis() as u64, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     idle: u64,
@@ -135,13 +132,6 @@ fn cut_every(text: &str) -> Result<CutPlan, String> {
     }
 }
 
-fn write_cache(text: &str) -> Result<u64, String> {
-    match size::parse(text)? {
-        0 => Err("0 bytes hold nothing; leave --write-cache out for a drive without one".into()),
-        bytes => Ok(bytes),
-    }
-}
-
 /// Becomes nbdkit.
 pub(crate) fn main(args: &Args) -> Outcome {
     let backing = args.backing()?;
@@ -167,10 +157,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
             cuts: args.cut_after.or(args.cut_every),
             faults: args.faults.clone().unwrap_or_default(),
             realtime: args.realtime,
-            cache: args.write_cache.map(|bytes| {
-                let PolicyAndSeed(policy, seed) = args.cache_policy.unwrap_or_default();
-                WriteCache { bytes, policy, seed }
-            }),
+            cache: args.cache.cache(SERVED_POLICY),
         },
         record: args.record.as_deref().map(absolute).transpose()?,
         control: args.control.as_deref().map(absolute).transpose()?,

@@ -3,6 +3,7 @@
 //! Every page written carries a tag that says which logical page it is and which write it was. Tag 0 is zeros.
 
 use super::script::Request;
+use super::subject::Subject;
 use std::sync::Arc;
 
 /// The decay so far.
@@ -27,17 +28,17 @@ struct Expected {
     or: Option<u64>,
     /// That has decayed: further possible content, should it come back.
     or_doubt: Doubt,
-    /// It was written since the last flush, where that may be taken back.
+    /// It was written since the last flush, or trimmed, where that may be taken back.
     since: Option<Since>,
     /// A cut has taken it back, and it is a read error until it is written again.
     gone: bool,
     doubt: Doubt,
 }
 
-/// The possible content of a page that was written since the last flush.
+/// The possible content of a page that was written since the last flush, or trimmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Since {
-    /// Zeros: it was trimmed, or never written, when the last flush was done.
+    /// Zeros: it was trimmed, or never written, when the last flush was done, or since.
     zeros: bool,
     /// The tag that it had then, or the first since.
     from: u64,
@@ -54,12 +55,47 @@ impl Since {
         }
     }
 
-    fn allows(self, page: u32, read: Option<u64>) -> bool {
+    fn allows(self, page: u32, read: Option<u64>, loses: Loses) -> bool {
         match read {
-            None => true,
+            None => loses.of_ftl(),
             Some(0) => self.zeros,
             Some(read) => once_written_here(page, read) && read >= self.from,
         }
+    }
+}
+
+/// Which writes that were not flushed a cut may take back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Loses {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those of an FTL that says so: each may be a read error. Trims stay.
+    OfFtl,
+    /// Those in a volatile cache, trims included: each page is as it was at some moment since the flush.
+    OfCache {
+        /// The FTL below says so as well.
+        of_ftl: bool,
+    },
+}
+
+impl Loses {
+    /// Of a drive of which a cut may take writes back, and of one with a volatile cache.
+    pub(crate) fn new(subject: &dyn Subject) -> Self {
+        match (subject.has_volatile_cache(), subject.may_lose_what_is_not_flushed()) {
+            (true, _) => Self::OfCache { of_ftl: subject.may_lose_below_cache() },
+            (false, true) => Self::OfFtl,
+            (false, false) => Self::Nothing,
+        }
+    }
+
+    /// Whether the FTL itself may lose some.
+    pub(crate) fn of_ftl(self) -> bool {
+        matches!(self, Self::OfFtl | Self::OfCache { of_ftl: true })
+    }
+
+    fn of_cache(self) -> bool {
+        matches!(self, Self::OfCache { .. })
     }
 }
 
@@ -81,8 +117,7 @@ pub(crate) struct Model {
     pages: Vec<Expected>,
     hash: u128,
     decayed: Decayed,
-    /// Whether a cut may take back writes that were not flushed.
-    may_lose: bool,
+    loses: Loses,
 }
 
 /// A request that was in progress when the power failed.
@@ -150,19 +185,24 @@ impl Model {
     pub(crate) fn new(logical_pages: u32) -> Self {
         let pages = vec![Expected::default(); logical_pages as usize];
         let hash = pages.iter().enumerate().fold(0, |h, (n, e)| h ^ page_hash(n as u32, e));
-        Self { pages, hash, decayed: Decayed::Nothing, may_lose: false }
+        Self { pages, hash, decayed: Decayed::Nothing, loses: Loses::Nothing }
     }
 
-    /// Of a drive of which a cut may take back writes that were not flushed, or not.
+    /// Of a drive of which a cut may take back these writes.
     #[must_use]
-    pub(crate) fn may_lose_what_is_not_flushed(mut self, may_lose: bool) -> Self {
-        self.may_lose = may_lose;
+    pub(crate) fn that_loses(mut self, loses: Loses) -> Self {
+        self.loses = loses;
         self
+    }
+
+    /// What a cut may take back.
+    pub(crate) fn loses(&self) -> Loses {
+        self.loses
     }
 
     /// Whether a cut may take anything back.
     pub(crate) fn may_lose(&self) -> bool {
-        self.may_lose
+        self.loses != Loses::Nothing
     }
 
     /// The FTL has flushed everything.
@@ -211,11 +251,14 @@ impl Model {
             Request::Trim { first, pages } => {
                 for page in first..first + pages {
                     let before = self.pages[page as usize];
+                    // It may be in the cache alone.
+                    let since =
+                        self.loses.of_cache().then(|| Since { zeros: true, ..Since::written(&before, before.now) });
                     if before.gone {
-                        self.set(page, Expected { now: 0, gone: false, ..before });
+                        self.set(page, Expected { now: 0, gone: false, since, ..before });
                     } else if before.now != 0 {
                         let or = Some(before.now);
-                        self.set(page, Expected { now: 0, or, or_doubt: Doubt::None, since: None, ..before });
+                        self.set(page, Expected { now: 0, or, or_doubt: Doubt::None, since, ..before });
                     }
                 }
             }
@@ -262,7 +305,7 @@ impl Model {
 
     /// The page was written, and the power was not cut.
     pub(crate) fn written(&mut self, page: u32, tag: u64) {
-        let since = self.may_lose.then(|| Since::written(&self.pages[page as usize], tag));
+        let since = self.may_lose().then(|| Since::written(&self.pages[page as usize], tag));
         self.set(page, Expected { now: tag, since, ..Expected::default() });
     }
 
@@ -280,6 +323,8 @@ impl Model {
         }
         if before.now == tag {
             self.doubt(page, doubt);
+        } else if self.loses.of_cache() && before.since.is_some_and(|since| tag >= since.from) {
+            self.set(page, Expected { or_doubt: before.or_doubt.max(doubt), ..before });
         }
     }
 
@@ -318,14 +363,15 @@ impl Expectation {
         if expected.doubt.allows(page, read) {
             return Ok(());
         }
-        if expected.since.is_some_and(|since| since.allows(page, read)) || (expected.gone && read.is_none()) {
+        let loses = self.model.loses;
+        if expected.since.is_some_and(|since| since.allows(page, read, loses)) || (expected.gone && read.is_none()) {
             return Ok(());
         }
         if expected.or_doubt.allows(page, read) {
             return Ok(());
         }
         let is_written = || matches!(self.in_progress, Some(InProgress { request: Request::Write { .. }, .. }));
-        if read.is_none() && self.model.may_lose && is_written() && self.in_progress(page).is_some() {
+        if read.is_none() && loses.of_ftl() && is_written() && self.in_progress(page).is_some() {
             // Its older version need not be there once it is written, acknowledged or not.
             return Ok(());
         }
@@ -380,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_cut_takes_back_what_was_not_flushed_and_nothing_more() {
-        let mut model = Model::new(8).may_lose_what_is_not_flushed(true);
+        let mut model = Model::new(8).that_loses(Loses::OfFtl);
         assert_eq!(allowed(&model, None), ["zeros"]);
         write(&mut model, 1);
         assert_eq!(allowed(&model, None), ["zeros", "nothing", "1", "2", "3", "4", "5"]);
@@ -405,7 +451,7 @@ mod tests {
 
     #[test]
     fn what_a_recovery_has_shown_to_be_gone_stays_gone_until_it_is_written() {
-        let mut model = Model::new(8).may_lose_what_is_not_flushed(true);
+        let mut model = Model::new(8).that_loses(Loses::OfFtl);
         write(&mut model, 1);
         model.observed(PAGE, None);
         assert_eq!(allowed(&model, None), ["nothing"]);

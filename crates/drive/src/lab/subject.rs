@@ -110,6 +110,17 @@ pub trait Subject: Debug + Send + Sync {
         false
     }
 
+    /// Whether there is a write cache that a power cut empties. Each page reads then as it did at some moment since the
+    /// last flush, or right before it, trimmed or not.
+    fn has_volatile_cache(&self) -> bool {
+        false
+    }
+
+    /// Whether the FTL below a volatile cache may lose what was not flushed as well: a page may be a read error then.
+    fn may_lose_below_cache(&self) -> bool {
+        false
+    }
+
     /// Whether it mounts from pages of metadata alone. If one does not say any more which it was, there is no other
     /// record. Then every page that it may have mapped is a read error.
     fn recovers_from_metadata_alone(&self) -> bool {
@@ -174,7 +185,10 @@ impl Subject for Config {
     }
 
     fn about(&self) -> String {
-        format!("{:?}", self.composition)
+        match self.write_cache {
+            None => format!("{:?}", self.composition),
+            Some(cache) => format!("{:?} behind {cache:?}", self.composition),
+        }
     }
 
     fn logical_pages(&self) -> u32 {
@@ -194,7 +208,7 @@ impl Subject for Config {
     }
 
     fn has_battery(&self) -> bool {
-        self.composition.has_battery()
+        Config::has_battery(self)
     }
 
     fn reads_table(&self) -> bool {
@@ -203,11 +217,19 @@ impl Subject for Config {
     }
 
     fn may_lose_what_is_not_flushed(&self) -> bool {
+        Config::may_lose_what_is_not_flushed(self)
+    }
+
+    fn has_volatile_cache(&self) -> bool {
+        Config::has_volatile_cache(self)
+    }
+
+    fn may_lose_below_cache(&self) -> bool {
         self.composition.may_lose_what_is_not_flushed()
     }
 
     fn recovers_from_metadata_alone(&self) -> bool {
-        self.has_battery() || self.composition.power() == Some(PowerPart::Fast)
+        self.composition.has_battery() || self.composition.power() == Some(PowerPart::Fast)
     }
 
     fn is_oracle(&self) -> bool {
@@ -235,11 +257,16 @@ impl Subject for Config {
     fn promise(&self, fault: Fault) -> Promise {
         let battery = self.composition.has_battery();
         match fault {
-            Fault::Program(_) | Fault::Erase(_) if battery => {
-                Promise::Nothing("its battery tells of cuts (GeckoFTL section 5.3)")
-            }
+            Fault::Program(_) | Fault::Erase(_) if Config::has_battery(self) => Promise::Nothing(match battery {
+                true => "its battery tells of cuts (GeckoFTL section 5.3)",
+                false => "capacitors save the write cache, and complete what is in progress",
+            }),
             Fault::Program(_) | Fault::Erase(_) | Fault::Announced | Fault::Defect(Defect::Fails) => {
-                if self.composition.may_lose_what_is_not_flushed() { Promise::Flushed } else { Promise::Kept }
+                if Config::may_lose_what_is_not_flushed(self) {
+                    Promise::Flushed
+                } else {
+                    Promise::Kept
+                }
             }
             Fault::Defect(Defect::MetadataDecays) if self.composition.page_mapped().is_none() => {
                 Promise::Nothing(match self.composition {

@@ -222,8 +222,8 @@ pub(crate) fn consistent(ftl: &mut dyn Ftl<CutNand>, nand: &mut CutNand, model: 
         // Pages that a cut has taken back may have been erased since, or in part. A recovery from translation pages
         // alone reads one spare area of a block. Then it finds the block as it was, and pages that are named there are
         // blank.
-        (_, Disagreement::MappedErased) => model.may_lose(),
-        (Decayed::Nothing, _) => model.may_lose() && finding.is_of_unreadable_pages(),
+        (_, Disagreement::MappedErased) => model.loses().of_ftl(),
+        (Decayed::Nothing, _) => model.loses().of_ftl() && finding.is_of_unreadable_pages(),
         // A page that is mapped and has decayed is a finding, and here it is to be expected. So is one that has
         // decayed, was given up, and counts as live until its block is collected: the power failed before that was
         // reported to validity.

@@ -34,3 +34,4 @@ mod soak;
 mod stability;
 mod synchronizing;
 mod wear;
+mod write_cache;

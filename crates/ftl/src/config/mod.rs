@@ -31,6 +31,7 @@ pub(crate) use parts::{LOOKS_MAX, TIMEOUT_MS};
 #[cfg(phelsuma_mutants)]
 use crate::barriers::Barrier;
 use crate::barriers::Barriers;
+use crate::write_cache::WriteCache;
 use alloc::string::{String, ToString};
 
 /// An FTL with everything it needs besides the flash. Within a family the composition is that family's parts.
@@ -44,6 +45,8 @@ pub struct Config<C = Composition> {
     pub seed: u64,
     /// Its parts.
     pub composition: C,
+    /// The write cache above it, if there is one.
+    pub write_cache: Option<WriteCache>,
     /// The barrier that this FTL forgets: for the proof that the crash laboratory notices.
     #[cfg(phelsuma_mutants)]
     pub forgets: Option<Barrier>,
@@ -57,6 +60,7 @@ impl<C> Config<C> {
             logical_pages,
             seed,
             composition,
+            write_cache: None,
             #[cfg(phelsuma_mutants)]
             forgets: None,
         }
@@ -69,9 +73,17 @@ impl<C> Config<C> {
             logical_pages: self.logical_pages,
             seed: self.seed,
             composition: parts,
+            write_cache: self.write_cache,
             #[cfg(phelsuma_mutants)]
             forgets: self.forgets,
         }
+    }
+
+    /// The same FTL behind a write cache, or without one.
+    #[must_use]
+    pub fn cached(mut self, write_cache: Option<WriteCache>) -> Self {
+        self.write_cache = write_cache;
+        self
     }
 
     pub(crate) fn barriers(&self) -> Barriers {
@@ -79,5 +91,22 @@ impl<C> Config<C> {
             #[cfg(phelsuma_mutants)]
             forgets: self.forgets,
         }
+    }
+}
+
+impl Config {
+    /// Whether RAM is saved on battery or capacitors when the power fails: the FTL's own, or that of a write cache.
+    pub fn has_battery(&self) -> bool {
+        self.composition.has_battery() || self.write_cache.is_some_and(|cache| !cache.is_volatile())
+    }
+
+    /// Whether a power cut may take back acknowledged writes that were not flushed.
+    pub fn may_lose_what_is_not_flushed(&self) -> bool {
+        self.composition.may_lose_what_is_not_flushed() || self.has_volatile_cache()
+    }
+
+    /// Whether there is a write cache that a power cut empties.
+    pub fn has_volatile_cache(&self) -> bool {
+        self.write_cache.is_some_and(|cache| cache.is_volatile())
     }
 }

@@ -184,11 +184,11 @@ impl<N: Nand> Ftl<N> for Mending {
     }
 
     #[cfg(feature = "std")]
-    fn state(&mut self) -> Result<&mut dyn phelsuma_nand::state::Preserve, phelsuma_nand::state::StateError> {
+    fn state(&mut self) -> Result<Box<dyn phelsuma_nand::state::Preserve + '_>, phelsuma_nand::state::StateError> {
         if !self.carried.is_empty() {
             return Err(phelsuma_nand::state::StateError::Unsaved("a drive that has written its tree anew"));
         }
-        Ok(self)
+        Ok(Box::new(self))
     }
 
     fn ram(&self) -> RamLedger {

@@ -4,11 +4,11 @@ use phelsuma_nand::state::Preserve;
 
 /// The generator.
 #[derive(Clone, Copy, Preserve)]
-pub(super) struct Draws([u64; 4]);
+pub(crate) struct Draws([u64; 4]);
 
 impl Draws {
     /// Equal seeds give equal numbers.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut at = seed;
         Self(core::array::from_fn(|_| {
             at = at.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -19,7 +19,7 @@ impl Draws {
     }
 
     #[inline]
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         let state = &mut self.0;
         let drawn = state[0].wrapping_add(state[3]).rotate_left(23).wrapping_add(state[0]);
         let shifted = state[1] << 17;

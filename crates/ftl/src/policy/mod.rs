@@ -84,6 +84,7 @@ pub use crate::blocks::{Counters, GroupMinima, MultiLri, View, Wants};
 pub use crate::policy_state as state;
 pub use crate::spec::{Chosen, PARAM_NUMBERS_MAX, Param, Values};
 pub use context::Context;
+pub(crate) use draws::Draws;
 pub use knowledge::Knowledge;
 #[doc(hidden)]
 pub use phelsuma_nand::state::{Preserve, Result as StateResult, StateIn, StateOut};

@@ -39,3 +39,4 @@ mod trims;
 mod unreadable;
 mod wear;
 mod window;
+mod write_cache;

@@ -2,7 +2,7 @@
 
 use super::plug::{Cut, Flash, PowerFailed};
 use super::{DeviceError, Off, Opened};
-use phelsuma_ftl::{Ftl, Hint, HostData, HostPage, Step, WriteRequest};
+use phelsuma_ftl::{CacheLook, Cached, Ftl, Hint, HostData, HostPage, Step, WriteCache, WriteRequest};
 use phelsuma_nand::{Content, LogicalPage, Nand, Purpose, Time};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -131,6 +131,27 @@ impl<N: Flash> Device<N> {
         self.off.as_ref()
     }
 
+    /// The same drive behind a write cache.
+    #[must_use]
+    pub fn cached(self, how: WriteCache) -> Self {
+        let ftl = Box::new(Cached::new(self.ftl, how, Nand::geometry(&self.flash)));
+        Self { ftl, battery: self.battery || !how.is_volatile(), ..self }
+    }
+
+    /// Its write cache at this moment, if it has one.
+    pub fn write_cache(&mut self) -> Option<CacheLook> {
+        self.ftl.write_cache().map(|cache| cache.look())
+    }
+
+    /// Writes out so many pages of the write cache, one by one, as their turns are; how many it were.
+    pub(super) fn write_out(&mut self, pages: u64, at: Time) -> u64 {
+        let one = |device: &mut Self| {
+            let cache = device.ftl.write_cache();
+            cache.map_or(Ok(false), |cache| Ok(cache.write_out_one(&mut device.flash, at)?))
+        };
+        (0..pages).take_while(|_| self.powered(at, one).unwrap_or(false)).count() as u64
+    }
+
     /// The FTL.
     pub fn ftl(&mut self) -> &mut dyn Ftl<N> {
         self.ftl.as_mut()
@@ -187,12 +208,7 @@ impl<N: Flash> Device<N> {
         let Some(range) = self.range(offset, buf.len() as u64)? else { return Ok(at) };
         self.powered(at, |device| {
             let done = device.change(range, Change::Data(buf), at)?;
-            match fua {
-                false => Ok(done),
-                true if device.ftl.is_safe_when_flushed() => device.flush_all(done),
-                // The FTL acknowledges data that are on flash.
-                true => device.sync().map(|()| done),
-            }
+            if fua { device.force(range, false, done) } else { Ok(done) }
         })
     }
 
@@ -206,8 +222,7 @@ impl<N: Flash> Device<N> {
             let first = range.offset.div_ceil(range.page_bytes);
             let end = range.end / range.page_bytes;
             let done = device.discard(first, end.saturating_sub(first), at)?;
-            // A trim is durable with a flush only.
-            if fua { device.flush_all(done) } else { Ok(done) }
+            if fua { device.force(range, true, done) } else { Ok(done) }
         })
     }
 
@@ -231,11 +246,7 @@ impl<N: Flash> Device<N> {
         self.powered(at, |device| {
             let change = if may_trim { Change::Discard } else { Change::Zeroes };
             let done = device.change(range, change, at)?;
-            match (fua, may_trim || device.ftl.is_safe_when_flushed()) {
-                (false, _) => Ok(done),
-                (true, true) => device.flush_all(done),
-                (true, false) => device.sync().map(|()| done),
-            }
+            if fua { device.force(range, may_trim, done) } else { Ok(done) }
         })
     }
 
@@ -501,6 +512,21 @@ impl<N: Flash> Device<N> {
         };
         let done = self.ftl.read(&mut self.flash, page_number(page), 1, Purpose::Rmw, at, &mut sink)?;
         if unreadable { Err(DeviceError::Unreadable { page: page as u32 }) } else { Ok(done) }
+    }
+
+    /// Makes a range durable that was written, or discarded in part.
+    fn force(&mut self, range: Range, is_trimmed: bool, at: Time) -> Result<Time, DeviceError> {
+        let (first, pages) = (page_number(range.first()), (range.last() - range.first() + 1) as u32);
+        let done = if let Some(cache) = self.ftl.write_cache() {
+            cache.force(&mut self.flash, first, pages, at)?
+        } else if is_trimmed || self.ftl.is_safe_when_flushed() {
+            // A trim is durable with a flush only.
+            self.ftl.flush(&mut self.flash, at)?
+        } else {
+            // The FTL acknowledges data that are on flash.
+            at
+        };
+        self.sync().map(|()| done)
     }
 
     fn flush_all(&mut self, at: Time) -> Result<Time, DeviceError> {

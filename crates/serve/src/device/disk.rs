@@ -1,9 +1,12 @@
-//! A drive behind the lock, whatever its flash is: its operations while it is on, and how it mounts again.
+//! A drive behind the lock, whatever its flash is: its operations while it is on, how it mounts again, and what a cut
+//! leaves of its write cache.
 
-use super::look::OfDrive;
-use super::{BlockSeen, Cut, Device, DeviceError, Extent, Flash, Off, Open, OpenError};
-use phelsuma_ftl::BlockLook;
+use super::look::{CacheLook, OfDrive};
+use super::{BlockSeen, Cut, Device, DeviceError, Extent, Flash, Off, Open, OpenError, Opened};
+use phelsuma_ftl::{BlockLook, WriteCache};
 use phelsuma_nand::{Block, FlashStats, Time};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A drive of any kind.
 pub(super) trait Disk: Send {
@@ -33,9 +36,7 @@ pub(super) trait Disk: Send {
     /// The blocks from `first` on. Whether there is anything to be seen of them.
     fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool;
     /// How many of how many pages that were in a volatile cache only the last cut has left; none without such a cache.
-    fn kept_at_cut(&self) -> Option<(u64, u64)> {
-        None
-    }
+    fn kept_at_cut(&mut self) -> Option<(u64, u64)>;
     /// The power comes back. When it is ready, and its description of itself.
     fn power_on(&mut self) -> Result<(Time, String), OpenError>;
 }
@@ -53,12 +54,39 @@ pub struct Zeroes {
 
 /// A drive and where it comes from.
 pub(super) struct Drive<O: Open> {
-    pub(super) source: O,
+    source: O,
     /// None while it mounts again, and if it does not.
-    pub(super) device: Option<Device<O::Flash>>,
+    device: Option<Device<O::Flash>>,
+    cache: Option<OfCache>,
+}
+
+/// What the drive has of its write cache, from one mount to the next.
+struct OfCache {
+    how: WriteCache,
+    /// How much a cut between two requests leaves.
+    lot: Xoshiro256PlusPlus,
+    /// What the last such cut left of how many dirty pages.
+    kept: Option<(u64, u64)>,
 }
 
 impl<O: Open> Drive<O> {
+    /// A drive that has opened, behind a write cache if there is to be one.
+    pub(super) fn new(source: O, opened: Opened<O::Flash>, cache: Option<WriteCache>) -> Self {
+        let of = |how: WriteCache| OfCache { how, lot: Xoshiro256PlusPlus::seed_from_u64(how.seed), kept: None };
+        let mut drive = Self { source, device: None, cache: cache.map(of) };
+        drive.mounted(opened);
+        drive
+    }
+
+    fn mounted(&mut self, opened: Opened<O::Flash>) {
+        let device = Device::new(opened);
+        self.device = Some(match &mut self.cache {
+            None => device,
+            // No two lives draw the same.
+            Some(cache) => device.cached(WriteCache { seed: cache.lot.next_u64(), ..cache.how }),
+        });
+    }
+
     fn on(&mut self) -> Result<&mut Device<O::Flash>, DeviceError> {
         self.device.as_mut().ok_or(DeviceError::Off(Off::Cut(None)))
     }
@@ -116,10 +144,22 @@ impl<O: Open + Send> Disk for Drive<O> {
         }
     }
 
+    /// Of a volatile cache some pages are written out yet, as their turns are: so many as the lot says.
     fn cut_now(&mut self, at: Time) {
-        if let Some(device) = &mut self.device {
-            device.cut_now(at);
+        let Some(device) = &mut self.device else { return };
+        if let (Some(cache), Some(look)) = (&mut self.cache, device.write_cache())
+            && cache.how.is_volatile()
+        {
+            let dirty = u64::from(look.dirty);
+            cache.kept = Some((device.write_out(cache.lot.next_u64() % (dirty + 1), at), dirty));
         }
+        device.cut_now(at);
+    }
+
+    fn kept_at_cut(&mut self) -> Option<(u64, u64)> {
+        let cache = self.cache.as_ref().filter(|cache| cache.how.is_volatile())?;
+        let dirty = self.device.as_mut().and_then(|device| device.write_cache()).map_or(0, |look| look.dirty.into());
+        Some(cache.kept.unwrap_or((0, dirty)))
     }
 
     fn off(&self) -> Option<Off> {
@@ -135,7 +175,12 @@ impl<O: Open + Send> Disk for Drive<O> {
             return OfDrive::default();
         };
         let flash = device.flash().stats();
-        OfDrive { flash, counters: device.ftl().counters(), gecko: device.ftl().look_at_gecko(), cache: None }
+        let page_bytes = u64::from(device.page_bytes());
+        let cache = self.cache.as_ref().zip(device.write_cache()).map(|(cache, look)| CacheLook {
+            size_bytes: cache.how.bytes,
+            dirty_bytes: u64::from(look.dirty) * page_bytes,
+        });
+        OfDrive { flash, counters: device.ftl().counters(), gecko: device.ftl().look_at_gecko(), cache }
     }
 
     fn look_at_blocks(&mut self, first: Block, out: &mut [BlockSeen]) -> bool {
@@ -160,7 +205,10 @@ impl<O: Open + Send> Disk for Drive<O> {
             None => self.source.open()?,
         };
         let (ready, about) = (opened.ready, opened.about.clone());
-        self.device = Some(Device::new(opened));
+        if let Some(cache) = &mut self.cache {
+            cache.kept = None;
+        }
+        self.mounted(opened);
         Ok((ready, about))
     }
 }

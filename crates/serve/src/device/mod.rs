@@ -14,7 +14,6 @@ pub mod options;
 mod plug;
 mod recorder;
 mod served;
-mod write_cache;
 
 pub use bytes::{Device, Extent};
 pub use cuts::{CutPlan, Faults};
@@ -24,7 +23,7 @@ pub use image::{ImageDrive, ImageFlash};
 pub use look::{BlockSeen, CacheLook, Look, RequestCounts, State};
 pub use memory::{MemoryDrive, MemoryFlash};
 pub use open::{Open, OpenError, Opened};
+pub use phelsuma_ftl::{CachePolicy, PolicyAndSeed, WriteCache};
 pub use plug::{Cut, Flash, Plug, power_fails};
 pub use recorder::Recorder;
 pub use served::{Connection, EXIT_CUT, EXIT_FAILED, Host, Served, Serving};
-pub use write_cache::{CachePolicy, PolicyAndSeed, WriteCache};

@@ -1,6 +1,6 @@
 //! The options of a server: `KEY=VALUE` words, as nbdkit passes them to a plugin.
 
-use super::{Faults, MemoryDrive, OpenError, PolicyAndSeed, Serving, WriteCache};
+use super::{CachePolicy, Faults, MemoryDrive, OpenError, PolicyAndSeed, Serving, WriteCache};
 use crate::image::Durability;
 use phelsuma_drive::DriveShape;
 use phelsuma_ftl::{Config, Preset};
@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+/// What a cut leaves of a write cache, by default: the most that a program must be ready for.
+pub const SERVED_POLICY: PolicyAndSeed = PolicyAndSeed(CachePolicy::Subset, 1);
 /// How long there are no requests before the FTL works for itself, by default.
 pub const IDLE_DEFAULT: Duration = Duration::from_millis(100);
 
@@ -155,7 +157,7 @@ impl Options {
             "faults" => self.serving.faults = value.parse::<Faults>()?,
             "realtime" => self.serving.realtime = Some(scale(value)?),
             "write-cache" => {
-                let PolicyAndSeed(policy, seed) = PolicyAndSeed::default();
+                let PolicyAndSeed(policy, seed) = SERVED_POLICY;
                 self.serving.cache = Some(WriteCache { bytes: read(key, value)?, policy, seed });
             }
             "cache-policy" => match (&mut self.serving.cache, value.parse()?) {

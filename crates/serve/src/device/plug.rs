@@ -38,7 +38,7 @@ pub trait Plug {
 }
 
 /// Flash that a drive can be served from.
-pub trait Flash: Nand + Plug + Send {
+pub trait Flash: Nand + Plug + Send + 'static {
     /// Makes everything that the flash has acknowledged safe from a crash of the machine it is on, as a client's flush
     /// requires. Flash that is gone with the process has nothing to do.
     ///

@@ -7,10 +7,9 @@ use super::clock::Clock;
 use super::cuts::{CutPlan, Cuts, Faults};
 use super::disk::{Disk, Drive};
 use super::look::{OfDrive, StateCell};
-use super::write_cache::Cached;
 use super::{
-    BlockSeen, Device, DeviceError, Extent, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State,
-    WriteCache, Zeroes,
+    BlockSeen, DeviceError, Extent, Look, Off, Open, OpenError, Opened, Recorder, RequestCounts, State, WriteCache,
+    Zeroes,
 };
 use phelsuma_ftl::{FtlError, Shape};
 use phelsuma_nand::{Block, Geometry, Nand, Purpose, Time};
@@ -99,14 +98,10 @@ impl Served {
         let opened: Opened<O::Flash> = source.open()?;
         let (ready, about, name) = (opened.ready, opened.about.clone(), opened.name.clone());
         let (geometry, shape) = (*Nand::geometry(&opened.flash), opened.ftl.shape());
-        let device = Device::new(opened);
-        let (size_bytes, page_bytes) = (device.size_bytes(), device.page_bytes());
-        let mut disk: Box<dyn Disk> = Box::new(Drive { source, device: Some(device) });
-        if let Some(cache) = how.cache {
-            disk = Box::new(Cached::new(disk, cache, page_bytes, size_bytes));
-        }
+        let page_bytes = geometry.page_bytes();
+        let size_bytes = u64::from(shape.logical_pages) * u64::from(page_bytes);
         let mut locked = Locked {
-            disk,
+            disk: Box::new(Drive::new(source, opened, how.cache)),
             clock: Clock::new(ready, how.realtime),
             recorder: None,
             counts: RequestCounts::default(),

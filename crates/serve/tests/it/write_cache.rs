@@ -255,8 +255,15 @@ fn after_a_cut_every_ftl_has_what_was_flushed_and_of_the_rest_what_the_policy_al
         for policy in [CachePolicy::Subset, CachePolicy::Prefix] {
             let life = Life { policy, held_to: policy, seed: presets, cuts: cuts() };
             let seen = live(of.clone(), &life).unwrap_or_else(|what| panic!("{name}, {policy:?}: {what}"));
-            // A cache that kept everything would be a drive without one.
-            assert!(seen.lost * 2 > seen.cuts, "{name}, {policy:?}: only {} of {} lost anything", seen.lost, seen.cuts);
+            // A cache that kept everything would be a drive without one. With a battery the request in progress is done,
+            // and it may be a flush, or push out the rest.
+            let one_in = if of.config.composition.has_battery() { 8 } else { 2 };
+            assert!(
+                seen.lost * one_in > seen.cuts,
+                "{name}, {policy:?}: only {} of {} lost anything",
+                seen.lost,
+                seen.cuts
+            );
             assert_eq!(seen.reordered > 0, policy == CachePolicy::Subset, "{name}, {policy:?}: {}", seen.reordered);
         }
     }

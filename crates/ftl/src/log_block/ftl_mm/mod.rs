@@ -252,8 +252,8 @@ impl<N: Nand> Ftl<N> for FtlMm {
     }
 
     #[cfg(feature = "std")]
-    fn state(&mut self) -> Result<&mut dyn phelsuma_nand::state::Preserve, phelsuma_nand::state::StateError> {
-        Ok(self)
+    fn state(&mut self) -> Result<Box<dyn phelsuma_nand::state::Preserve + '_>, phelsuma_nand::state::StateError> {
+        Ok(Box::new(self))
     }
 
     fn ram(&self) -> RamLedger {

@@ -1,0 +1,537 @@
+//! A write cache above any FTL: it absorbs what is written again, serves reads, and is written out by a flush or for room.
+//!
+//! ```text
+//! host ── write ──> cache: dirty pages ── write out ──> pages on their way ──> FTL, flash
+//!          done as soon as there is room              keep their room until they are safe
+//! ```
+//!
+//! A page is the atomic unit: a power cut keeps it whole, or as it was. Of a volatile cache a cut leaves what was written
+//! out, and a trim may bring back what its page held at any moment since the last flush. What else a cut leaves is a
+//! matter of the order of writing out ([`CachePolicy`]). A protected cache is written out on capacitors
+//! ([`Ftl::power_fail`]), and loses nothing.
+//!
+//! No metadata of the cache is on flash, so a drive may be mounted with another one, or with none.
+
+mod dirty;
+mod policy;
+mod slots;
+
+pub use policy::{CachePolicy, PolicyAndSeed, WriteCache};
+
+use crate::ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
+use crate::policy::Draws;
+use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use dirty::{Dirty, DirtyPages, Held};
+#[cfg(feature = "std")]
+use phelsuma_nand::state::{Load, Preserve, Result as StateResult, StateError, StateIn, StateOut};
+use phelsuma_nand::{Block, Content, Geometry, LogicalPage, Nand, Purpose, Time};
+use slots::InFlight;
+
+/// Programs that fail on battery, at the most.
+const FAILURES: u32 = 4;
+/// Pages that are written out by one request, at most.
+const RUN_PAGES: u32 = 64;
+
+/// An FTL behind a write cache.
+pub struct Cached<N: Nand> {
+    below: Box<dyn Ftl<N>>,
+    own: Own,
+}
+
+/// The cache itself.
+#[derive(Clone)]
+struct Own {
+    how: WriteCache,
+    shape: Shape,
+    page_bytes: u32,
+    /// Pages that it has room for.
+    capacity: u32,
+    dirty: DirtyPages,
+    in_flight: InFlight,
+    draws: Draws,
+    /// Bytes of the pages that one request writes out.
+    run: Vec<u8>,
+    tally: Tally,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    absorbed: u64,
+    dropped: u64,
+    read: u64,
+    waits: u64,
+}
+
+/// A write cache at a moment, in pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheLook {
+    /// Pages that it has room for.
+    pub capacity: u32,
+    /// Pages that are newer in it than on flash.
+    pub dirty: u32,
+}
+
+impl<N: Nand + 'static> Cached<N> {
+    /// An empty cache above an FTL, on flash of this shape.
+    pub fn new(below: Box<dyn Ftl<N>>, how: WriteCache, geometry: &Geometry) -> Self {
+        let page_bytes = geometry.page_bytes();
+        let capacity = how.pages(page_bytes);
+        let mut shape = below.shape();
+        if !how.is_volatile() {
+            shape.battery_programs = battery_programs(&shape, capacity, geometry.pages_per_block());
+        }
+        let own = Own {
+            how,
+            shape,
+            page_bytes,
+            capacity,
+            dirty: DirtyPages::with_room(capacity),
+            in_flight: InFlight::default(),
+            draws: Draws::new(how.seed),
+            run: Vec::new(),
+            tally: Tally::default(),
+        };
+        Self { below, own }
+    }
+
+    /// What is in it.
+    pub fn look(&self) -> CacheLook {
+        CacheLook { capacity: self.own.capacity, dirty: self.own.dirty.len() as u32 }
+    }
+
+    /// Makes these pages durable, and leaves others in the cache if it may.
+    ///
+    /// # Errors
+    /// [`FtlError::Full`].
+    pub fn force(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
+        match self.own.how.policy {
+            CachePolicy::Lies => Ok(at),
+            CachePolicy::Prefix => self.flush(nand, at),
+            _ => {
+                let done = self.write_out_those(nand, first, pages, at)?;
+                self.below.flush(nand, self.own.in_flight.all_done(done))
+            }
+        }
+    }
+
+    /// Writes out the page whose turn it is, and no other; whether there was one.
+    ///
+    /// # Errors
+    /// [`FtlError::Full`].
+    pub fn write_out_one(&mut self, nand: &mut N, at: Time) -> Result<bool, FtlError> {
+        let Some(page) = self.own.whose_turn() else { return Ok(false) };
+        self.write_out_run(nand, page, 1, at).map(|_| true)
+    }
+
+    /// Takes a page in, after there is room for it: the moment of that.
+    fn take_in(&mut self, nand: &mut N, page: u32, content: Held, hint: Hint, at: Time) -> Result<Time, FtlError> {
+        let mut at = at;
+        if self.own.how.policy.keeps_order() {
+            // A later write must not be there without the older one, and all before it.
+            while self.own.dirty.before(page).is_some() {
+                at = at.max(self.write_out_next(nand, at)?);
+            }
+        } else if let Some(dirty) = self.own.dirty.get_mut(page) {
+            (dirty.content, dirty.hint) = (content, hint);
+            self.own.tally.absorbed += 1;
+            return Ok(at);
+        }
+        let at = self.make_room(nand, at)?;
+        self.own.dirty.push(Dirty { page, content, hint });
+        Ok(at)
+    }
+
+    /// When there is room for a page.
+    fn make_room(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let mut at = at;
+        self.own.in_flight.arrive(at);
+        let mut waited = false;
+        while self.own.dirty.len() as u32 + self.own.in_flight.pages() >= self.own.capacity {
+            match self.own.in_flight.next() {
+                Some(next) => {
+                    waited |= next > at;
+                    at = at.max(next);
+                    self.own.in_flight.arrive(at);
+                }
+                None => _ = self.write_out_next(nand, at)?,
+            }
+            self.own.in_flight.arrive(at);
+        }
+        self.own.tally.waits += u64::from(waited);
+        Ok(at)
+    }
+
+    /// Writes out what is not to be held any longer.
+    #[inline]
+    fn write_out_early(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        if self.own.how.policy.is_eager() {
+            while self.own.dirty.len() as u32 > self.own.capacity / 2 {
+                self.write_out_next(nand, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes out the page whose turn it is, with dirty pages behind it if the order is free. When they are on flash.
+    fn write_out_next(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let Some(first) = self.own.whose_turn() else { return Ok(at) };
+        let pages = self.own.run_from(first);
+        self.write_out_run(nand, first, pages, at)
+    }
+
+    /// Writes out pages that are all dirty, and go together. If they cannot be, they stay.
+    fn write_out_run(&mut self, nand: &mut N, first: u32, pages: u32, at: Time) -> Result<Time, FtlError> {
+        let Own { dirty, run, .. } = &mut self.own;
+        let Some(Dirty { content, hint, .. }) = dirty.get(first) else { return Ok(at) };
+        let data = match content {
+            Held::Nothing => None,
+            Held::Hollow(tag) => Some(match dirty.get(first.saturating_add(1)).map(|next| &next.content) {
+                Some(Held::Hollow(next)) if pages > 1 && next != tag => HostData::Numbered(*tag),
+                _ => HostData::Hollow(*tag),
+            }),
+            Held::Bytes(bytes) if pages == 1 => Some(HostData::Bytes(bytes)),
+            Held::Bytes(_) => {
+                run.clear();
+                for page in first..first + pages {
+                    if let Some(Dirty { content: Held::Bytes(bytes), .. }) = dirty.get(page) {
+                        run.extend_from_slice(bytes);
+                    }
+                }
+                Some(HostData::Bytes(run))
+            }
+        };
+        let (first, hint) = (LogicalPage(first), *hint);
+        let mut done = match data {
+            Some(data) => self.below.write(nand, &WriteRequest { first, pages, data, hint }, at)?,
+            None => self.below.trim(nand, first, pages, at)?,
+        };
+        if self.own.how.policy.keeps_order() {
+            // Else a trim, or a page of an FTL that is safe only when flushed, could be lost alone.
+            done = self.below.flush(nand, done)?;
+        }
+        for page in first.0..first.0 + pages {
+            self.own.dirty.take(page);
+        }
+        self.own.in_flight.add(pages, done);
+        Ok(done)
+    }
+
+    /// Writes out everything; when it is on flash.
+    fn write_out_all(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let mut done = at;
+        while self.own.dirty.len() > 0 {
+            let from = if self.own.how.policy.keeps_order() { done } else { at };
+            done = done.max(self.write_out_next(nand, from)?);
+        }
+        Ok(self.own.in_flight.all_done(done))
+    }
+
+    /// Writes out those of a range that are dirty; when they are on flash.
+    fn write_out_those(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
+        let mut done = at;
+        for page in self.own.dirty_in(first, pages) {
+            done = done.max(self.write_out_run(nand, page, 1, at)?);
+        }
+        Ok(done)
+    }
+}
+
+impl Own {
+    /// The page that is to be written out next.
+    fn whose_turn(&mut self) -> Option<u32> {
+        if self.how.policy.draws() { self.dirty.drawn(self.draws.next()) } else { self.dirty.first() }
+    }
+
+    /// How many pages from a dirty one on can be written out by one request.
+    fn run_from(&self, first: u32) -> u32 {
+        let most = if self.how.policy.keeps_order() { 1 } else { RUN_PAGES };
+        let Some(start) = self.dirty.get(first) else { return 1 };
+        let (mut last, mut step) = (start, None);
+        let mut pages = 1;
+        while pages < most {
+            let Some(next) = first.checked_add(pages).and_then(|page| self.dirty.get(page)) else { break };
+            let Some(by) = last.content.step_to(&next.content) else { break };
+            if next.hint != start.hint || *step.get_or_insert(by) != by {
+                break;
+            }
+            (last, pages) = (next, pages + 1);
+        }
+        pages
+    }
+
+    /// The dirty pages of a range, ascending.
+    fn dirty_in(&self, first: LogicalPage, pages: u32) -> Vec<u32> {
+        let range = first.0..first.0.saturating_add(pages);
+        if self.dirty.len() == 0 {
+            Vec::new()
+        } else if (pages as usize) < self.dirty.len() {
+            range.filter(|page| self.dirty.get(*page).is_some()).collect()
+        } else {
+            let mut found: Vec<u32> =
+                self.dirty.iter().map(|dirty| dirty.page).filter(|page| range.contains(page)).collect();
+            found.sort_unstable();
+            found
+        }
+    }
+
+    /// From `page` on, before `end`: how many pages are not dirty.
+    fn clean_from(&self, page: u32, end: u32) -> u32 {
+        (page..end).take_while(|page| self.dirty.get(*page).is_none()).count() as u32
+    }
+}
+
+/// Programs that capacitors pay for, at the most: each page may need a collection or a merge. A merge of a log block whose
+/// pages are of as many logical blocks copies all of those.
+fn battery_programs(shape: &Shape, capacity: u32, pages_per_block: u32) -> u32 {
+    let collection = pages_per_block.saturating_add(shape.metadata_programs_per_collection);
+    let each = match shape.log_blocks {
+        0 => collection.saturating_mul(2),
+        _ => collection.saturating_mul(pages_per_block),
+    };
+    let all = capacity.saturating_mul(each.saturating_add(1));
+    shape.battery_programs.saturating_add(all).saturating_add(FAILURES)
+}
+
+impl<N: Nand + 'static> Ftl<N> for Cached<N> {
+    fn shape(&self) -> Shape {
+        self.own.shape
+    }
+
+    fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
+        request.check(&self.own.shape, self.own.page_bytes)?;
+        let mut at = at;
+        for index in 0..request.pages {
+            let content = Held::of(request.data.page(index, self.own.page_bytes));
+            at = self.take_in(nand, request.first.0 + index, content, request.hint, at)?;
+            self.write_out_early(nand, at)?;
+        }
+        Ok(at)
+    }
+
+    fn read(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        cause: Purpose,
+        at: Time,
+        sink: &mut dyn ReadSink,
+    ) -> Result<Time, FtlError> {
+        if self.own.dirty.len() == 0 {
+            return self.below.read(nand, first, pages, cause, at, sink);
+        }
+        self.own.shape.check_range(first, pages)?;
+        let (mut page, end, mut done) = (first.0, first.0 + pages, at);
+        while page < end {
+            // Below is read only what is not here: what is newer here may be unreadable there.
+            let clean = self.own.clean_from(page, end);
+            if clean > 0 {
+                done = done.max(self.below.read(nand, LogicalPage(page), clean, cause, at, sink)?);
+                page += clean;
+            } else if let Some(dirty) = self.own.dirty.get(page) {
+                let held = match &dirty.content {
+                    Held::Nothing => HostPage::Zeros,
+                    Held::Hollow(tag) => HostPage::Data(Content::Hollow(*tag)),
+                    Held::Bytes(bytes) => HostPage::Data(Content::Bytes(bytes)),
+                };
+                sink.page(LogicalPage(page), held);
+                self.own.tally.read += 1;
+                page += 1;
+            }
+        }
+        Ok(done)
+    }
+
+    fn find_mapped(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+        found: &mut dyn FnMut(LogicalPage, bool),
+    ) -> Result<Time, FtlError> {
+        self.own.shape.check_range(first, pages)?;
+        let (mut page, end, mut done) = (first.0, first.0 + pages, at);
+        while page < end {
+            let clean = self.own.clean_from(page, end);
+            if clean > 0 {
+                done = done.max(self.below.find_mapped(nand, LogicalPage(page), clean, at, found)?);
+                page += clean;
+            } else if let Some(dirty) = self.own.dirty.get(page) {
+                found(LogicalPage(page), !matches!(dirty.content, Held::Nothing));
+                page += 1;
+            }
+        }
+        Ok(done)
+    }
+
+    /// A cache that is written out early has no trims in it.
+    fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
+        self.own.shape.check_range(first, pages)?;
+        let policy = self.own.how.policy;
+        let mut at = at;
+        if policy == CachePolicy::Protected {
+            // A cut may bring back the page's last content, and no older one.
+            at = self.write_out_those(nand, first, pages, at)?;
+        } else if policy == CachePolicy::Fifo {
+            for page in self.own.dirty_in(first, pages) {
+                self.own.dirty.take(page);
+                self.own.tally.dropped += 1;
+            }
+        } else if pages <= self.own.capacity {
+            for page in first.0..first.0 + pages {
+                at = self.take_in(nand, page, Held::Nothing, Hint::None, at)?;
+            }
+            return Ok(at);
+        } else {
+            at = self.write_out_all(nand, at)?;
+        }
+        let done = self.below.trim(nand, first, pages, at)?;
+        if policy.keeps_order() { self.below.flush(nand, done) } else { Ok(done) }
+    }
+
+    fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if self.own.how.policy == CachePolicy::Lies {
+            return Ok(at);
+        }
+        let done = self.write_out_all(nand, at)?;
+        self.below.flush(nand, done)
+    }
+
+    fn is_safe_when_flushed(&self) -> bool {
+        self.own.how.is_volatile() || self.below.is_safe_when_flushed()
+    }
+
+    fn due(&self) -> Option<Time> {
+        self.below.due()
+    }
+
+    fn background_step(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
+        // What is due makes everything durable that was written before.
+        let at = match self.below.due() {
+            Some(due) if due <= at && self.own.how.policy != CachePolicy::Lies => self.write_out_all(nand, at)?,
+            _ => at,
+        };
+        match self.below.background_step(nand, at)? {
+            Step::Nothing if self.own.how.policy.is_eager() && self.own.dirty.len() > 0 => {
+                self.write_out_next(nand, at).map(Step::Did)
+            }
+            step => Ok(step),
+        }
+    }
+
+    fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let written = self.write_out_all(nand, at);
+        // A drive that is full is closed all the same.
+        let closed = self.below.close(nand, *written.as_ref().unwrap_or(&at))?;
+        written.map(|_| closed)
+    }
+
+    fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let mut at = at;
+        if !self.own.how.is_volatile() {
+            at = self.write_out_all(nand, at)?;
+            if self.below.is_safe_when_flushed() {
+                at = self.below.flush(nand, at)?;
+            }
+        }
+        self.below.power_fail(nand, at)
+    }
+
+    fn copy(&self) -> Box<dyn Ftl<N>> {
+        Box::new(Self { below: self.below.copy(), own: self.own.clone() })
+    }
+
+    fn warm(&self, nand: &N, pages: &[LogicalPage]) {
+        self.below.warm(nand, pages);
+    }
+
+    fn reports_stale(&self) -> bool {
+        self.below.reports_stale()
+    }
+
+    #[cfg(feature = "std")]
+    fn state(&mut self) -> Result<Box<dyn Preserve + '_>, StateError> {
+        Ok(Box::new(State { below: self.below.state()?, own: &mut self.own }))
+    }
+
+    fn write_cache(&mut self) -> Option<&mut Self> {
+        Some(self)
+    }
+
+    fn ram(&self) -> RamLedger {
+        let mut ledger = self.below.ram();
+        let pages = u64::from(self.own.capacity);
+        ledger.index("buffer.write_cache", pages * u64::from(self.own.page_bytes) + self.own.run.capacity() as u64);
+        ledger.index("index.write_cache", DirtyPages::index_bytes(pages) + InFlight::bytes(pages));
+        ledger
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let mut counters = self.below.counters();
+        let Tally { absorbed, dropped, read, waits } = self.own.tally;
+        counters.extend([
+            Counter::sum("write_cache_absorbed", absorbed),
+            Counter::sum("write_cache_dropped", dropped),
+            Counter::sum("write_cache_read", read),
+            Counter::sum("write_cache_waits", waits),
+            Counter::level("write_cache_dirty", self.own.dirty.len() as u64),
+        ]);
+        counters
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        self.below.look_at_blocks(first, out)
+    }
+
+    fn look_at_gecko(&self) -> Option<GeckoLook> {
+        self.below.look_at_gecko()
+    }
+
+    fn look_at_extents(&self, nand: &mut N) -> Option<Vec<ExtentLook>> {
+        self.below.look_at_extents(nand)
+    }
+
+    fn check(&mut self, nand: &mut N) -> Vec<Finding> {
+        self.below.check(nand)
+    }
+}
+
+/// The state of cache and FTL together.
+#[cfg(feature = "std")]
+struct State<'a> {
+    below: Box<dyn Preserve + 'a>,
+    own: &'a mut Own,
+}
+
+#[cfg(feature = "std")]
+impl Preserve for State<'_> {
+    fn put_state(&self, to: &mut dyn StateOut) -> StateResult<()> {
+        self.below.put_state(to)?;
+        let Own { dirty, in_flight, draws, tally, .. } = &*self.own;
+        (dirty.len() as u32).put_state(to)?;
+        dirty.iter().try_for_each(|dirty| dirty.put_state(to))?;
+        in_flight.put_state(to)?;
+        draws.put_state(to)?;
+        [tally.absorbed, tally.dropped, tally.read, tally.waits].iter().try_for_each(|count| count.put_state(to))
+    }
+
+    fn take_state(&mut self, from: &mut dyn StateIn) -> StateResult<()> {
+        self.below.take_state(from)?;
+        let own = &mut *self.own;
+        let pages = u32::load(from)?;
+        if pages > own.capacity {
+            return Err(StateError::NotAState);
+        }
+        own.dirty = DirtyPages::with_room(own.capacity);
+        for _ in 0..pages {
+            own.dirty.push(Dirty::load(from)?);
+        }
+        own.in_flight.take_state(from)?;
+        own.draws.take_state(from)?;
+        let Tally { absorbed, dropped, read, waits } = &mut own.tally;
+        [absorbed, dropped, read, waits].into_iter().try_for_each(|count| count.take_state(from))
+    }
+}
