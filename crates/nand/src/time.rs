@@ -55,6 +55,8 @@ pub struct Timing {
     pub unit_pages: u32,
     /// Pages that one sensing brings to a die's register, from which its next reads take them. A divisor of a unit.
     pub sense_pages: u32,
+    /// Planes of a die that sense side by side, each what [`sense_pages`](Self::sense_pages) says. At least 1.
+    pub planes: u32,
     /// By how much a sensing is longer or shorter than [`read_ns`](Self::read_ns), in turns over the block: the types of
     /// pages of cells with several bits.
     pub sense_differences_ns: [i32; 4],
@@ -107,6 +109,7 @@ impl Timing {
             transfer_spare_ns: 0,
             unit_pages: 1,
             sense_pages: 1,
+            planes: 1,
             sense_differences_ns: [0; 4],
             page_types: 1,
             cache_program: false,

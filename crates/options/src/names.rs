@@ -86,7 +86,7 @@ pub fn everything() -> serde_json::Value {
             let t = timing.on(4096).ok()?.chip;
             Some(json!({"name": timing.name, "about": timing.about, "read_ns": t.read_ns,
                 "read_spare_ns": t.read_spare_ns, "program_ns": t.program_ns, "erase_ns": t.erase_ns,
-                "transfer_ns": t.transfer_ns, "unit_pages": t.unit_pages, "sense_pages": t.sense_pages,
+                "transfer_ns": t.transfer_ns, "unit_pages": t.unit_pages, "sense_pages": t.sense_pages, "planes": t.planes,
                 "suspend_ns": t.suspend_ns}))
         })
         .collect();

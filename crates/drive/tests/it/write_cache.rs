@@ -20,7 +20,7 @@ fn sweep(ftl: &str, policy: CachePolicy, workload: Workload, dies: (u32, u32)) -
     if composition.has_cache() {
         composition.set("mapping.cache", "64").unwrap();
     }
-    let (blocks, ratio) = match (ftl, dies) {
+    let (blocks, ratio): (u32, f64) = match (ftl, dies) {
         ("mu-ftl", _) => (64, 0.3),
         ("phelsuma", _) => (192, 0.3),
         (_, (1, 1)) => (64, 0.5),
@@ -35,7 +35,7 @@ fn sweep(ftl: &str, policy: CachePolicy, workload: Workload, dies: (u32, u32)) -
         ftl: Config::new(ftl, composition, logical_pages, 1).cached(Some(cache)),
         workload,
         writes: 60,
-        points: if thorough() { Points::Every } else { Points::Some(40) },
+        points: if thorough() { Points::Every } else { Points::Some(30) },
         faults: Fault::all(),
         depth: if thorough() { 2 } else { 1 },
         seed: 1,
@@ -46,15 +46,15 @@ fn sweep(ftl: &str, policy: CachePolicy, workload: Workload, dies: (u32, u32)) -
 
 #[test]
 fn a_cut_leaves_of_a_cache_what_its_policy_allows() {
-    let workloads: &[Workload] =
-        if thorough() { &Workload::ALL } else { &[Workload::Mixed, Workload::Trims, Workload::Restarts] };
     let dies: &[(u32, u32)] = if thorough() { &[(1, 1), (2, 2)] } else { &[(1, 1)] };
-    let mut taken_back = 0;
+    let (mut taken_back, mut turn) = (0, 0);
     for ftl in ["page", "geckoftl", "last++", "lazyftl", "mu-ftl", "phelsuma", "dftl-timeout"] {
         for policy in [CachePolicy::Fifo, CachePolicy::Subset, CachePolicy::Prefix, CachePolicy::Protected] {
-            for (workload, dies) in
-                workloads.iter().flat_map(|workload| dies.iter().map(move |dies| (*workload, *dies)))
-            {
+            // Each of them meets some of the workloads, and each workload some of them.
+            turn += 1;
+            let workloads = Workload::ALL.into_iter().enumerate();
+            let workloads = workloads.filter(|(n, _)| thorough() || *n == turn % Workload::ALL.len());
+            for (workload, dies) in workloads.flat_map(|(_, workload)| dies.iter().map(move |dies| (workload, *dies))) {
                 let report = sweep(ftl, policy, workload, dies);
                 assert!(!report.failed(), "{ftl}, {policy:?}, {workload:?}: {:#?}", report.failures);
                 assert!(report.cuts > 0, "{ftl}, {policy:?}, {workload:?}");
@@ -93,7 +93,7 @@ fn amplification(config: &RunConfig) -> f64 {
 /// Within half a percent, on a drive of which the cache is a thousandth.
 #[test]
 fn write_amplification_is_that_without_a_cache_where_nothing_is_absorbed() {
-    for ftl in ["page", "dual-greedy", "geckoftl", "phelsuma"] {
+    for ftl in ["page", "fifo", "geckoftl", "phelsuma"] {
         let [without, with] = [0, 12].map(|pages| {
             let mut config = config(ftl, "uniform", pages, CachePolicy::Fifo);
             if ftl == "phelsuma" {
@@ -129,17 +129,18 @@ fn a_saved_drive_has_its_cache() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// The FTL's time is hidden while there is room, and none is gained beyond that: the flash writes no faster.
+/// The FTL's time is hidden while there is room, and the dies work side by side. With enough requests in progress the flash
+/// writes no faster than without.
 #[test]
-fn a_cache_hides_time_and_gains_none() {
-    let [without, with] = [0, 64].map(|pages| {
+fn a_cache_hides_time_and_the_flash_is_no_faster() {
+    let seconds = |depth, pages| {
         let mut config = config("page", "uniform", pages, CachePolicy::Fifo);
-        config.arrival = Arrival::QueueDepth(4);
+        config.arrival = Arrival::QueueDepth(depth);
         (config.shape.channels, config.shape.dies_per_channel) = (2, 2);
-        run(&config, &|_| true).unwrap()
-    });
-    let median = |result: &RunResult| result.latency_us.write.as_ref().unwrap().p50;
-    assert!(median(&with) < median(&without), "{} and {}", median(&with), median(&without));
-    let ratio = with.simulated_seconds / without.simulated_seconds;
-    assert!((0.5..1.02).contains(&ratio), "it takes {ratio} of the time");
+        run(&config, &|_| true).unwrap().simulated_seconds
+    };
+    let alone = seconds(1, 64) / seconds(1, 0);
+    assert!((0.25..0.5).contains(&alone), "one request at a time takes {alone} of the time");
+    let many = seconds(64, 64) / seconds(64, 0);
+    assert!((0.97..1.03).contains(&many), "64 take {many} of the time");
 }

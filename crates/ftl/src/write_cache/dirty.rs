@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use hashbrown::HashTable;
 use phelsuma_nand::Content;
-use phelsuma_nand::state::Preserve;
+use phelsuma_nand::state::{Load, Preserve, Result as StateResult, StateIn, StateOut};
 
 /// The content of a page in the cache.
 #[derive(Clone, Debug, Preserve)]
@@ -154,9 +154,14 @@ impl DirtyPages {
     /// Takes the gaps out of the order.
     fn close_up(&mut self) {
         self.order.retain(Option::is_some);
+        self.find_places();
+    }
+
+    fn find_places(&mut self) {
         self.places.clear();
         let first = self.first;
-        for (turn, dirty) in (0u32..).zip(self.order.iter().flatten()) {
+        for (turn, dirty) in (0u32..).zip(&self.order) {
+            let Some(dirty) = dirty else { continue };
             let place = Place { page: dirty.page, turn: first.wrapping_add(turn) };
             self.places.insert_unique(hash(place.page), place, |place| hash(place.page));
         }
@@ -165,6 +170,19 @@ impl DirtyPages {
     /// All of them, in their order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Dirty> {
         self.order.iter().flatten()
+    }
+}
+
+/// The gaps too: what is drawn by lot falls on them.
+impl Preserve for DirtyPages {
+    fn put_state(&self, to: &mut dyn StateOut) -> StateResult<()> {
+        self.order.put_state(to)
+    }
+
+    fn take_state(&mut self, from: &mut dyn StateIn) -> StateResult<()> {
+        self.order = VecDeque::load(from)?;
+        self.find_places();
+        Ok(())
     }
 }
 

@@ -25,7 +25,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use dirty::{Dirty, DirtyPages, Held};
 #[cfg(feature = "std")]
-use phelsuma_nand::state::{Load, Preserve, Result as StateResult, StateError, StateIn, StateOut};
+use phelsuma_nand::state::{Preserve, Result as StateResult, StateError, StateIn, StateOut};
 use phelsuma_nand::{Block, Content, Geometry, LogicalPage, Nand, Purpose, Time};
 use slots::InFlight;
 
@@ -50,6 +50,8 @@ struct Own {
     capacity: u32,
     dirty: DirtyPages,
     in_flight: InFlight,
+    /// Until when a write has waited for room: those behind it wait as long.
+    waited: Time,
     draws: Draws,
     /// Bytes of the pages that one request writes out.
     run: Vec<u8>,
@@ -89,6 +91,7 @@ impl<N: Nand + 'static> Cached<N> {
             capacity,
             dirty: DirtyPages::with_room(capacity),
             in_flight: InFlight::default(),
+            waited: Time::ZERO,
             draws: Draws::new(how.seed),
             run: Vec::new(),
             tally: Tally::default(),
@@ -145,7 +148,7 @@ impl<N: Nand + 'static> Cached<N> {
 
     /// When there is room for a page.
     fn make_room(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
-        let mut at = at;
+        let mut at = at.max(self.own.waited);
         self.own.in_flight.arrive(at);
         let mut waited = false;
         while self.own.dirty.len() as u32 + self.own.in_flight.pages() >= self.own.capacity {
@@ -159,7 +162,10 @@ impl<N: Nand + 'static> Cached<N> {
             }
             self.own.in_flight.arrive(at);
         }
-        self.own.tally.waits += u64::from(waited);
+        if waited {
+            self.own.waited = at;
+            self.own.tally.waits += 1;
+        }
         Ok(at)
     }
 
@@ -246,7 +252,8 @@ impl Own {
 
     /// How many pages from a dirty one on can be written out by one request.
     fn run_from(&self, first: u32) -> u32 {
-        let most = if self.how.policy.keeps_order() { 1 } else { RUN_PAGES };
+        // The room of a run is free when all of it is on flash.
+        let most = if self.how.policy.keeps_order() { 1 } else { (self.capacity / 8).clamp(1, RUN_PAGES) };
         let Some(start) = self.dirty.get(first) else { return 1 };
         let (mut last, mut step) = (start, None);
         let mut pages = 1;
@@ -510,10 +517,10 @@ struct State<'a> {
 impl Preserve for State<'_> {
     fn put_state(&self, to: &mut dyn StateOut) -> StateResult<()> {
         self.below.put_state(to)?;
-        let Own { dirty, in_flight, draws, tally, .. } = &*self.own;
-        (dirty.len() as u32).put_state(to)?;
-        dirty.iter().try_for_each(|dirty| dirty.put_state(to))?;
+        let Own { dirty, in_flight, waited, draws, tally, .. } = &*self.own;
+        dirty.put_state(to)?;
         in_flight.put_state(to)?;
+        waited.put_state(to)?;
         draws.put_state(to)?;
         [tally.absorbed, tally.dropped, tally.read, tally.waits].iter().try_for_each(|count| count.put_state(to))
     }
@@ -521,15 +528,9 @@ impl Preserve for State<'_> {
     fn take_state(&mut self, from: &mut dyn StateIn) -> StateResult<()> {
         self.below.take_state(from)?;
         let own = &mut *self.own;
-        let pages = u32::load(from)?;
-        if pages > own.capacity {
-            return Err(StateError::NotAState);
-        }
-        own.dirty = DirtyPages::with_room(own.capacity);
-        for _ in 0..pages {
-            own.dirty.push(Dirty::load(from)?);
-        }
+        own.dirty.take_state(from)?;
         own.in_flight.take_state(from)?;
+        own.waited.take_state(from)?;
         own.draws.take_state(from)?;
         let Tally { absorbed, dropped, read, waits } = &mut own.tally;
         [absorbed, dropped, read, waits].into_iter().try_for_each(|count| count.take_state(from))

@@ -26,10 +26,14 @@ pub(crate) struct Span {
 
 impl Busy {
     pub(crate) fn new(geometry: &Geometry, timing: Timing) -> Self {
-        let has_units =
-            timing.unit_pages > 1 || timing.sense_pages > 1 || timing.page_types > 1 || timing.suspend_ns > 0;
+        let has_units = timing.unit_pages > 1
+            || timing.sense_pages > 1
+            || timing.planes > 1
+            || timing.page_types > 1
+            || timing.suspend_ns > 0;
         Self {
-            units: has_units.then(|| Units::new(geometry.dies(), geometry.channels(), geometry.pages_per_block())),
+            units: has_units
+                .then(|| Units::new(geometry.dies(), geometry.channels(), geometry.pages_per_block(), &timing)),
             timing,
             die_free: vec![Time::ZERO; geometry.dies() as usize],
             channel_free: vec![Time::ZERO; geometry.channels() as usize],

@@ -5,8 +5,10 @@
 //! moves them over the channel, and the die is busy once. There are two buffers a die beside the units that are not
 //! full: where both are being programmed, a page waits.
 //!
-//! Simplified: the register of a die holds what was sensed last until it programs, erases or senses again. A die takes
-//! operations in the order in which they were asked for, but for reads that suspend.
+//! A program and an erase keep all planes of a die busy; each plane senses for itself.
+//!
+//! Simplified: the register of a plane holds what was sensed last until its die programs or erases, or it senses again. A
+//! plane takes operations in the order in which they were asked for, but for reads that suspend.
 
 use super::channel::Channel;
 use crate::state::Preserve;
@@ -31,21 +33,27 @@ struct Unit {
     number: u32,
 }
 
-/// One die.
-#[derive(Clone, Debug, Default, Preserve)]
-struct Die {
-    /// When its cells are idle.
+/// One plane of a die: what senses by itself.
+#[derive(Clone, Copy, Debug, Default, Preserve)]
+struct Plane {
+    /// When it has moved out what it sensed, unless that suspended something.
     free: Time,
     /// When the last sensing has been moved out.
     reads_done: Time,
-    /// Whether `free` is the end of a program or an erase.
-    is_changing: bool,
+    /// What was sensed last: a block, and which part of it.
+    register: Option<(u32, u32)>,
+}
+
+/// One die.
+#[derive(Clone, Debug, Default, Preserve)]
+struct Die {
+    /// When its last program or erase ends.
+    changed: Time,
+    planes: Vec<Plane>,
     /// The last two units that were full, and when each is in the cells.
     full: Vec<(Unit, Time)>,
     /// Units with pages in the buffer and room for more.
     open: Vec<Unit>,
-    /// What was sensed last: a block, and which part of it.
-    register: Option<(u32, u32)>,
 }
 
 /// All dies.
@@ -57,8 +65,9 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) fn new(dies: u32, channels: u32, pages_per_block: u32) -> Self {
-        let (dies, channels) = (vec![Die::default(); dies as usize], vec![Channel::default(); channels as usize]);
+    pub(crate) fn new(dies: u32, channels: u32, pages_per_block: u32, timing: &Timing) -> Self {
+        let die = Die { planes: vec![Plane::default(); timing.planes.max(1) as usize], ..Die::default() };
+        let (dies, channels) = (vec![die; dies as usize], vec![Channel::default(); channels as usize]);
         Self { dies, channels, pages_per_block }
     }
 
@@ -83,7 +92,7 @@ impl Units {
             busy += die.write(unit, start, timing, channel);
             if timing.unit_pages == 1 {
                 // It is collected nowhere, so it is safe when it is in the cells.
-                return (die.free, busy);
+                return (die.changed, busy);
             }
         } else if !die.open.contains(&unit) {
             die.open.push(unit);
@@ -105,29 +114,31 @@ impl Units {
             false => (timing.read_ns, timing.transfer_ns),
         };
         let part = place.index / timing.sense_pages;
-        let is_sensed = timing.sense_pages > 1 && die.register == Some((place.block, part));
+        let Die { changed, planes, .. } = die;
+        let at_plane = part as usize % planes.len();
+        let plane = &mut planes[at_plane];
+        let is_sensed = timing.sense_pages > 1 && plane.register == Some((place.block, part));
+        let mut suspends = false;
         let (start, sensed, busy) = if is_sensed {
-            let start = at.max(die.reads_done);
+            let start = at.max(plane.reads_done);
             (start, start, 0)
         } else {
             let difference = timing.sense_differences_ns[(part % timing.page_types) as usize];
             let sense = sense.saturating_add_signed(difference.into());
-            let suspends = timing.suspend_ns > 0 && die.is_changing && die.free > at.max(die.reads_done);
-            let start = if suspends { at.max(die.reads_done) } else { at.max(die.free) };
+            suspends = timing.suspend_ns > 0 && *changed > at.max(plane.reads_done);
+            let start = if suspends { at.max(plane.reads_done) } else { at.max(*changed).max(plane.free) };
             let taken = sense + if suspends { timing.suspend_ns } else { 0 };
             if suspends {
-                die.free = die.free + taken;
+                *changed = *changed + taken;
             } else {
-                die.free = start + sense;
-                die.is_changing = false;
-                die.register = Some((place.block, part));
+                plane.register = Some((place.block, part));
             }
             (start, start + taken, taken)
         };
         let done = if transfer > 0 { channel.take(sensed, transfer) } else { sensed };
-        die.reads_done = done;
-        if !die.is_changing {
-            die.free = die.free.max(done);
+        plane.reads_done = done;
+        if !suspends {
+            plane.free = plane.free.max(done);
         }
         (start, done, busy + transfer)
     }
@@ -136,15 +147,17 @@ impl Units {
     pub(crate) fn erase(&mut self, place: Place, at: Time, timing: &Timing) -> (Time, Time) {
         let die = &mut self.dies[place.die as usize];
         die.open.retain(|open| open.block != place.block);
-        let start = at.max(die.free);
+        let start = at.max(die.idle());
         die.change(start + timing.erase_ns);
-        (start, die.free)
+        (start, die.changed)
     }
 
     /// Power is back: nothing is in progress. What the buffers held is in them again.
     pub(crate) fn reset(&mut self) {
         for die in &mut self.dies {
-            *die = Die { open: core::mem::take(&mut die.open), ..Die::default() };
+            let (open, mut planes) = (core::mem::take(&mut die.open), core::mem::take(&mut die.planes));
+            planes.fill(Plane::default());
+            *die = Die { open, planes, ..Die::default() };
         }
         self.channels.fill(Channel::default());
     }
@@ -160,21 +173,25 @@ impl Die {
     /// Moves a unit over the channel and into the cells. How long that keeps the die and the channel busy.
     fn write(&mut self, unit: Unit, at: Time, timing: &Timing, channel: &mut Channel) -> u64 {
         let transfer = timing.transfer_ns * u64::from(timing.unit_pages);
-        let at = if timing.cache_program { at } else { at.max(self.free) };
+        let at = if timing.cache_program { at } else { at.max(self.idle()) };
         let ready = if transfer > 0 { channel.take(at, transfer) } else { at };
-        self.change(ready.max(self.free) + timing.program_ns);
+        self.change(ready.max(self.idle()) + timing.program_ns);
         if self.full.len() == 2 {
             self.full.remove(0);
         }
-        self.full.push((unit, self.free));
+        self.full.push((unit, self.changed));
         transfer + timing.program_ns
     }
 
     /// The cells change until then.
     fn change(&mut self, until: Time) {
-        self.free = until;
-        self.is_changing = true;
-        self.register = None;
+        self.changed = until;
+        self.planes.iter_mut().for_each(|plane| plane.register = None);
+    }
+
+    /// When no plane is busy.
+    fn idle(&self) -> Time {
+        self.planes.iter().map(|plane| plane.free).fold(self.changed, Time::max)
     }
 }
 
@@ -203,26 +220,26 @@ mod tests {
 
     #[test]
     fn a_die_is_busy_once_a_unit_and_a_page_waits_for_a_buffer() {
-        let mut units = Units::new(1, 1, 64);
+        let mut units = Units::new(1, 1, 64, &CHIP);
         // Two units are in the buffers at once; the third begins when the first is in the cells: 40 over the channel.
         assert_eq!(programs(&mut units, 7, 0..8, 0), [0; 8]);
         assert_eq!(programs(&mut units, 7, 8..12, 0), [1040; 4]);
         assert_eq!(programs(&mut units, 7, 12..16, 0), [2040; 4]);
-        assert_eq!(units.dies[0].free, Time(4040), "the transfers are hidden behind the programs");
-        let mut units = Units::new(1, 1, 64);
+        assert_eq!(units.dies[0].idle(), Time(4040), "the transfers are hidden behind the programs");
+        let mut units = Units::new(1, 1, 64, &CHIP);
         let plain = Timing { cache_program: false, ..CHIP };
         (0..16).for_each(|index| {
             units.program(at(7, index), Time(0), &plain);
         });
-        assert_eq!(units.dies[0].free, Time(4 * 1040), "without cache programs they are not");
+        assert_eq!(units.dies[0].idle(), Time(4 * 1040), "without cache programs they are not");
     }
 
     #[test]
     fn the_last_unit_of_a_block_may_be_smaller_and_one_passed_over_is_padded() {
-        let mut units = Units::new(1, 1, 6);
+        let mut units = Units::new(1, 1, 6, &CHIP);
         programs(&mut units, 0, 0..6, 0);
         assert_eq!((units.open(), units.dies[0].full.len()), (0, 2));
-        let mut units = Units::new(1, 1, 64);
+        let mut units = Units::new(1, 1, 64, &CHIP);
         programs(&mut units, 0, 0..2, 0);
         programs(&mut units, 0, 5..6, 0);
         assert_eq!(units.dies[0].open, [Unit { block: 0, number: 1 }]);
@@ -231,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_page_is_read_from_the_buffer_the_cells_or_the_register() {
-        let mut units = Units::new(1, 1, 64);
+        let mut units = Units::new(1, 1, 64, &CHIP);
         let read = |units: &mut Units, index, now| units.read(at(3, index), Time(now), false, &CHIP).1.0 - now;
         programs(&mut units, 3, 0..5, 0);
         assert_eq!(read(&mut units, 4, 10), 0, "its unit is not full");
@@ -246,30 +263,45 @@ mod tests {
     #[test]
     fn a_read_suspends_what_changes_cells_where_it_can() {
         for (suspend_ns, read_done, erase_done) in [(0, 1500 + 90, 1500 + 90), (5, 100 + 5 + 90, 1500 + 85)] {
-            let mut units = Units::new(1, 1, 64);
+            let mut units = Units::new(1, 1, 64, &CHIP);
             let timing = Timing { suspend_ns, ..CHIP };
             units.erase(at(1, 0), Time(0), &timing);
             assert_eq!(units.read(at(2, 0), Time(100), false, &timing).1, Time(read_done));
-            assert_eq!(units.dies[0].free, Time(erase_done));
+            assert_eq!(units.dies[0].idle(), Time(erase_done));
         }
+    }
+
+    #[test]
+    fn planes_sense_side_by_side_and_change_together() {
+        let timing = Timing { planes: 2, transfer_ns: 0, ..CHIP };
+        let mut units = Units::new(1, 1, 64, &timing);
+        let read = |units: &mut Units, index| units.read(at(3, index), Time(0), false, &timing).1.0;
+        // Parts of two pages are dealt to the planes: fast ones to the first, slow ones to the second.
+        assert_eq!(
+            [read(&mut units, 0), read(&mut units, 2), read(&mut units, 4), read(&mut units, 6)],
+            [80, 120, 160, 240]
+        );
+        let (start, end) = units.erase(at(9, 0), Time(0), &timing);
+        assert_eq!((start, end), (Time(240), Time(1740)), "an erase waits for both");
+        assert_eq!(read(&mut units, 0), 1820, "and both wait for it");
     }
 
     #[test]
     fn a_page_that_is_a_unit_of_its_own_is_safe_when_it_is_in_the_cells() {
         let timing = Timing { suspend_ns: 5, ..Timing::array(100, 30, 1000, 1500) };
-        let mut units = Units::new(1, 1, 64);
+        let mut units = Units::new(1, 1, 64, &CHIP);
         assert_eq!(units.program(at(0, 0), Time(7), &timing).0, Time(1007));
         assert_eq!(units.program(at(0, 1), Time(7), &timing).0, Time(2007));
     }
 
     #[test]
     fn an_erase_drops_its_blocks_open_unit_and_a_cut_keeps_what_is_buffered() {
-        let mut units = Units::new(1, 1, 64);
+        let mut units = Units::new(1, 1, 64, &CHIP);
         programs(&mut units, 0, 0..1, 0);
         programs(&mut units, 1, 0..1, 0);
         units.erase(at(0, 0), Time(0), &CHIP);
         units.reset();
         assert_eq!(units.dies[0].open, [Unit { block: 1, number: 0 }]);
-        assert_eq!(units.dies[0].free, Time::ZERO);
+        assert_eq!(units.dies[0].idle(), Time::ZERO);
     }
 }
