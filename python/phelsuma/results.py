@@ -51,6 +51,8 @@ class Composition:
     power: str
     collection: str = "whole"
     wear: Optional[str] = None
+    slc: Optional[str] = None
+    write_cache: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ pub(crate) fn warnings(input: &InputReport) -> Vec<String> {
 }
 
 /// The parts of an FTL, each with what it is the part of.
-type Parts = [(&'static str, String); 8];
+type Parts = [(&'static str, String); 10];
 
 fn parts(composition: &Composition) -> Parts {
     let [mapping, validity, victim, placement] = composition.names();
@@ -111,7 +111,9 @@ fn parts(composition: &Composition) -> Parts {
         ("metadata", metadata),
         ("power", power),
         ("collection", collection),
-        ("wear", composition.name_of_wear().unwrap_or_else(not_levelled)),
+        ("slc", composition.name_of_slc().unwrap_or_else(nothing)),
+        ("wear", composition.name_of_wear().unwrap_or_else(nothing)),
+        ("write cache", nothing()),
     ]
 }
 
@@ -124,11 +126,13 @@ fn parts_of_result(names: &CompositionNames) -> Parts {
         ("metadata", names.metadata.clone()),
         ("power", names.power.clone()),
         ("collection", names.collection.clone()),
-        ("wear", names.wear.clone().unwrap_or_else(not_levelled)),
+        ("slc", names.slc.clone().unwrap_or_else(nothing)),
+        ("wear", names.wear.clone().unwrap_or_else(nothing)),
+        ("write cache", names.write_cache.clone().unwrap_or_else(nothing)),
     ]
 }
 
-fn not_levelled() -> String {
+fn nothing() -> String {
     "none".to_string()
 }
 

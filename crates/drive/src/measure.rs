@@ -1,5 +1,6 @@
 //! The measured part of a run: the state of the drive when it began, and the changes since.
 
+use crate::bytes::show_bytes;
 use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;
 use crate::result::{
@@ -185,7 +186,9 @@ impl Measurement {
         let delta = config.timing.delta();
         let [mapping, validity, victim, placement] = config.composition.names();
         let [metadata, power, collection] = config.composition.other_names();
-        let wear = config.composition.name_of_wear();
+        let (wear, slc) = (config.composition.name_of_wear(), config.composition.name_of_slc());
+        let write_cache =
+            config.write_cache.map(|cache| format!("{}({})", cache.policy.name(), show_bytes(cache.bytes)));
         let (workload, fold, loops) = match &config.input {
             Input::Workload(workload) => (workload.to_string(), None, None),
             Input::Trace { trace, fold, loops } => {
@@ -204,7 +207,18 @@ impl Measurement {
         RunResult {
             schema: "phelsuma.run/1",
             ftl: config.ftl.clone(),
-            composition: CompositionNames { mapping, validity, victim, placement, metadata, power, collection, wear },
+            composition: CompositionNames {
+                mapping,
+                validity,
+                victim,
+                placement,
+                metadata,
+                power,
+                collection,
+                wear,
+                slc,
+                write_cache,
+            },
             seed: config.seed,
             oracle: config.composition.knowledge().is_some(),
             geometry: geometry_result(drive, geometry),

@@ -24,6 +24,12 @@ pub struct CompositionNames {
     /// How wear is levelled; only there if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear: Option<String>,
+    /// The SLC cache; only there if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc: Option<String>,
+    /// The write cache above the FTL, its policy and its size; only there if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<String>,
 }
 
 /// The drive.

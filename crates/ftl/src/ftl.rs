@@ -132,7 +132,7 @@ pub enum Step {
 pub struct Shape {
     /// Logical pages that the host sees.
     pub logical_pages: u32,
-    /// Blocks kept free for collection and for what crashes leave behind.
+    /// Blocks kept free for collection and for what crashes leave behind, and those of an SLC cache.
     pub reserve_blocks: u32,
     /// Blocks open for writing at the most.
     pub open_blocks: u32,

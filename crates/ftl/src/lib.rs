@@ -40,8 +40,8 @@ pub use barriers::Barrier;
 pub use config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, FastParts,
     FastSequential, GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme,
-    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize,
-    TrimPages, ValidityPart, WearPart, parameters,
+    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SlcPart, SuperblockParts, Switch, Synchronize,
+    TrimPages, ValidityPart, WearPart, WhenFull, parameters,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

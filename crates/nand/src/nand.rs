@@ -193,6 +193,13 @@ pub trait Nand {
         let _ = pages;
     }
 
+    /// The block, which has just been erased, is written with one bit a cell from now on, or with as many as the cells
+    /// have: until this is said otherwise. With one bit, programs and reads are faster, and the caller leaves out the pages
+    /// that the block has no room for. A chip without such a mode does nothing.
+    fn set_one_bit(&mut self, block: Block, one_bit: bool) {
+        let _ = (block, one_bit);
+    }
+
     /// Retires a block for good. Its pages stay readable as far as they are.
     ///
     /// It cannot fail, and has no time of its own. A driver of real chips stores the mark before it returns, where

@@ -64,6 +64,12 @@ pub struct Timing {
     pub page_types: u32,
     /// Whether a unit moves over the channel while the one before it is being programmed (cache program).
     pub cache_program: bool,
+    /// Sensing a page of a block in one-bit mode; as [`read_ns`](Self::read_ns) says where it is 0.
+    pub slc_read_ns: u64,
+    /// Programming a unit of a block in one-bit mode; as [`program_ns`](Self::program_ns) says where it is 0.
+    pub slc_program_ns: u64,
+    /// Pages of that unit. At least 1.
+    pub slc_unit_pages: u32,
     /// What it takes to suspend a program or an erase for a read, and to resume it. 0: a read waits.
     pub suspend_ns: u64,
 }
@@ -113,7 +119,27 @@ impl Timing {
             sense_differences_ns: [0; 4],
             page_types: 1,
             cache_program: false,
+            slc_read_ns: 0,
+            slc_program_ns: 0,
+            slc_unit_pages: 1,
             suspend_ns: 0,
+        }
+    }
+
+    /// The times of a block in one-bit mode.
+    #[must_use]
+    pub fn in_one_bit_mode(&self) -> Self {
+        if self.slc_program_ns == 0 {
+            return *self;
+        }
+        Self {
+            read_ns: self.slc_read_ns,
+            read_spare_ns: self.slc_read_ns,
+            program_ns: self.slc_program_ns,
+            unit_pages: self.slc_unit_pages,
+            page_types: 1,
+            sense_differences_ns: [0; 4],
+            ..*self
         }
     }
 

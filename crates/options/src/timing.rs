@@ -43,6 +43,7 @@ struct Spec {
     dies_per_channel: Option<u32>,
     unit_bytes: Option<u64>,
     sense_bytes: Option<u64>,
+    slc_unit_bytes: Option<u64>,
     bus_mb_per_second: Option<f64>,
     link: Option<LinkFile>,
 }
@@ -136,6 +137,9 @@ struct ChipFile {
     unit: Option<String>,
     sense: Option<String>,
     planes: Option<u32>,
+    slc_read_us: Option<f64>,
+    slc_program_us: Option<f64>,
+    slc_unit: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -178,6 +182,7 @@ fn named(name: &str, depth: usize) -> Result<TimingArg, String> {
             dies_per_channel: None,
             unit_bytes: None,
             sense_bytes: None,
+            slc_unit_bytes: None,
             bus_mb_per_second: None,
             link: None,
         };
@@ -243,6 +248,8 @@ impl Spec {
         };
         set("chip.read_us", chip.read_us, &mut base.read_ns)?;
         set("chip.program_us", chip.program_us, &mut base.program_ns)?;
+        set("chip.slc_read_us", chip.slc_read_us, &mut base.slc_read_ns)?;
+        set("chip.slc_program_us", chip.slc_program_us, &mut base.slc_program_ns)?;
         set("chip.erase_us", chip.erase_us, &mut base.erase_ns)?;
         set("chip.suspend_us", chip.suspend_us, &mut base.suspend_ns)?;
         if let Some(types) = &chip.page_types_us {
@@ -271,6 +278,7 @@ impl Spec {
         let bytes = |text: &Option<String>| text.as_deref().map(size::parse).transpose();
         self.unit_bytes = bytes(&chip.unit)?.or(self.unit_bytes);
         self.sense_bytes = bytes(&chip.sense)?.or(self.sense_bytes);
+        self.slc_unit_bytes = bytes(&chip.slc_unit)?.or(self.slc_unit_bytes);
         if let Some(bus) = &file.bus {
             self.bus_mb_per_second = Some(rate("bus", bus.mb_per_second)?);
         }
@@ -338,7 +346,7 @@ impl TimingArg {
     /// # Errors
     /// A unit is no whole number of pages.
     pub fn on(&self, page_bytes: u32) -> Outcome<Times> {
-        let Spec { unit_bytes, sense_bytes, bus_mb_per_second, .. } = &self.spec;
+        let Spec { unit_bytes, sense_bytes, slc_unit_bytes, bus_mb_per_second, .. } = &self.spec;
         let page = u64::from(page_bytes);
         let pages = |what: &str, bytes: Option<u64>| match bytes {
             None => Ok(1),
@@ -354,6 +362,7 @@ impl TimingArg {
         };
         let mut chip = self.spec.base;
         (chip.unit_pages, chip.sense_pages) = (pages("unit", *unit_bytes)?, pages("sense", *sense_bytes)?);
+        chip.slc_unit_pages = pages("slc_unit", *slc_unit_bytes)?;
         if !chip.unit_pages.is_multiple_of(chip.sense_pages) {
             let shown = |pages: u32| size::show(page * u64::from(pages));
             return Err(Failure::Input(format!(

@@ -312,6 +312,13 @@ impl Nand for CutNand {
         }
     }
 
+    fn set_one_bit(&mut self, block: Block, one_bit: bool) {
+        self.sim.set_one_bit(block, one_bit);
+        if let Some(settled) = &mut self.settled {
+            settled.set_one_bit(block, one_bit);
+        }
+    }
+
     fn is_bad(&self, block: Block) -> bool {
         self.sim.is_bad(block)
     }

@@ -30,6 +30,7 @@ mod room;
 mod run;
 #[cfg(feature = "zstd")]
 mod saved;
+mod slc;
 mod soak;
 mod stability;
 mod synchronizing;

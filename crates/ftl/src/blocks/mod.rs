@@ -19,6 +19,7 @@ mod open;
 mod release;
 mod sample;
 mod sampling;
+mod slc;
 mod times;
 mod unread;
 mod view;
@@ -49,6 +50,7 @@ use news::News;
 use open::OpenBlocks;
 pub(crate) use open::Spread;
 use phelsuma_nand::{Block, Geometry};
+pub(crate) use slc::Slc;
 pub(crate) use watch::Watch;
 pub(crate) use wear::Wear;
 
@@ -111,6 +113,8 @@ pub(crate) struct Blocks {
     pub(crate) news: News,
     metadata: Metadata,
     phase: Phase,
+    /// The SLC cache, if there is one.
+    pub(crate) slc: Option<Slc>,
     /// Where wear is levelled.
     pub(crate) wear: Option<Wear>,
     /// What is written so that mounts are short.
@@ -149,6 +153,7 @@ impl Blocks {
             news: News::default(),
             metadata: Metadata { from: metadata_from, collected: collects_metadata, waiting: Vec::new() },
             phase: Phase::Serving,
+            slc: None,
             wear: None,
             for_mounts: ForMounts::default(),
             notes: Notes::default(),
@@ -190,6 +195,7 @@ impl Blocks {
         let used_as = |usage: BlockUse| self.uses.iter().filter(|other| **other == usage).count();
         debug_assert_eq!(used_as(BlockUse::Free), self.to_open() as usize, "blocks are free and not to be had");
         debug_assert_eq!(used_as(BlockUse::Held), self.held as usize, "blocks are held and not counted");
+        self.slc_mounted();
         self.phase = self.phase.mounted();
         self.open.labels_copies = false;
         self.open.spread = Spread::AllDies;
@@ -299,6 +305,9 @@ impl Blocks {
         self.notes.ram(ledger);
         ledger.structure("blocks.open", self.open.bytes() as u64);
         self.clock.ram(ledger);
+        if let Some(slc) = &self.slc {
+            ledger.structure("blocks.slc", slc.bytes() as u64);
+        }
         self.ram_of_wear(ledger);
         self.ram_of_log(ledger);
     }

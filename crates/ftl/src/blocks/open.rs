@@ -18,6 +18,8 @@ const BLOCKS_FOR_A_SLOT: u64 = 32;
 struct OpenBlock {
     block: Block,
     next: u32,
+    /// Pages that it has room for.
+    end: u32,
     /// The seq of its first page.
     first_seq: u64,
     /// When its erase has completed.
@@ -59,6 +61,13 @@ impl OpenBlocks {
             taken_over: 0,
             labels_copies: false,
         }
+    }
+
+    /// How many blocks of a stream are open, and whether the one that is written next is.
+    pub(super) fn of_stream(&self, stream: u8, dies: u32) -> (u32, bool) {
+        let of_stream = &self.slots[usize::from(stream) * dies as usize..][..dies as usize];
+        let next = self.turn[usize::from(stream)] as usize;
+        (of_stream.iter().flatten().count() as u32, of_stream[next].is_some())
     }
 
     /// Their RAM.
@@ -109,8 +118,7 @@ impl Blocks {
                 let first = self.geometry.page(block, 0);
                 watch.looked_at_free_block();
                 if nand.read_spare(first, Op::new(at, purpose)).0 == SpareRead::Erased {
-                    self.uses[block.index()] = BlockUse::Open;
-                    return Ok(OpenBlock { block, next: 0, first_seq: 0, ready: at });
+                    return Ok(self.opened(nand, block, stream, at));
                 }
             }
             let erased = match erased {
@@ -118,10 +126,20 @@ impl Blocks {
                 None => self.erase_free(nand, watch, block, purpose, at)?,
             };
             if let Some(ready) = erased {
-                self.uses[block.index()] = BlockUse::Open;
-                return Ok(OpenBlock { block, next: 0, first_seq: 0, ready });
+                return Ok(self.opened(nand, block, stream, ready));
             }
         }
+    }
+
+    fn opened<N: Nand>(&mut self, nand: &mut N, block: Block, stream: u8, ready: Time) -> OpenBlock {
+        self.uses[block.index()] = BlockUse::Open;
+        let mut end = self.geometry.pages_per_block();
+        if let Some(slc) = &self.slc {
+            let one_bit = slc.stream == stream;
+            nand.set_one_bit(block, one_bit);
+            end = if one_bit { slc.pages } else { end };
+        }
+        OpenBlock { block, next: 0, end, first_seq: 0, ready }
     }
 
     /// Bounds for how long a block of the users' is open: for the programs of 32 blocks for each of their slots, or of a
@@ -223,7 +241,7 @@ impl Blocks {
             let slot = self.slot(nand, watch, stream, purpose, at)?;
             let Some(open) = &mut self.open.slots[slot] else { return Err(self.full()) };
             debug_assert!(!self.phase.is_read_only(), "a drive is written that is read only");
-            debug_assert!(open.next < self.geometry.pages_per_block(), "{} is written beyond its end", open.block);
+            debug_assert!(open.next < open.end, "{} is written beyond its end", open.block);
             let earliest = at.max(open.ready);
             let (seq, start) = self.clock.next_program(earliest);
             let start = if self.barriers.keeps(Barrier::WindowKept) { start } else { earliest };
@@ -232,12 +250,12 @@ impl Blocks {
                 self.notes.begun(open.block);
             }
             debug_assert!(open.next == 0 || seq > open.first_seq, "seq goes back");
-            let (block, index) = (open.block, open.next);
+            let (block, index, end) = (open.block, open.next, open.end);
             let to = self.geometry.page(block, index);
             open.next += 1;
             let written = open.next;
             let spare = self.spare(page, stream, seq, index);
-            let full = written == self.geometry.pages_per_block();
+            let full = written == end;
             match nand.program(to, page.content, &spare, Op::new(start, purpose)) {
                 Ok(done) => {
                     self.clock.programmed(done);

@@ -15,6 +15,7 @@ impl Blocks {
         if !is_metadata {
             watch.written(block, self.clock.seq());
         }
+        self.slc_closed(block, stream);
         let candidate = self.metadata.collected || !is_metadata;
         self.counters.closed(block, is_metadata, candidate);
         if candidate {
@@ -31,6 +32,7 @@ impl Blocks {
         debug_assert_eq!(self.use_of(block), BlockUse::Closed);
         debug_assert!(self.counters.known(block).is_some(), "{block} is collected and not counted");
         self.uses[block.index()] = BlockUse::Victim;
+        self.slc_left(block);
         self.counters.taken(block);
         self.notes.taken(block);
         self.waits_no_longer(block);
@@ -77,6 +79,7 @@ impl Blocks {
         debug_assert_eq!(self.counters.known(block).unwrap_or(0), 0, "{block} has live pages");
         self.counters.freed(block);
         self.notes.taken(block);
+        self.slc_left(block);
         self.waits_no_longer(block);
     }
 

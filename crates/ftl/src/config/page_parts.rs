@@ -3,7 +3,7 @@
 use super::ConfigError;
 use super::by_name::Parts;
 use super::parts::{
-    CollectionPart, DirectoryPart, DirtyLimit, IntegrityPart, MappingPart, MetadataPart, PAGED, PowerPart,
+    CollectionPart, DirectoryPart, DirtyLimit, IntegrityPart, MappingPart, MetadataPart, PAGED, PowerPart, SlcPart,
     ValidityPart, WearPart,
 };
 use crate::policy::registered::{placements, victims};
@@ -31,6 +31,8 @@ pub struct PageParts {
     pub collection: CollectionPart,
     /// How a power cut is survived.
     pub power: PowerPart,
+    /// Whether the host's writes go to blocks in one-bit mode first.
+    pub slc: SlcPart,
     /// Whether blocks are worn evenly.
     pub wear: WearPart,
 }
@@ -46,6 +48,7 @@ impl PageParts {
         metadata: MetadataPart::Collected,
         collection: CollectionPart::Whole,
         power: PowerPart::Scan,
+        slc: SlcPart::Nothing,
         wear: WearPart::Nothing,
     };
 }
@@ -85,6 +88,7 @@ impl Parts for PageParts {
             .chain(Row::<Self>::part::<MetadataPart>(|parts, name| parts.metadata.at(name)))
             .chain(Row::<Self>::part::<CollectionPart>(|parts, name| parts.collection.at(name)))
             .chain(Row::<Self>::part::<PowerPart>(|parts, name| parts.power.at(name)))
+            .chain(Row::<Self>::part::<SlcPart>(|parts, name| parts.slc.at(name)))
             .chain(Row::<Self>::part::<WearPart>(|parts, name| parts.wear.at(name)))
     }
 

@@ -16,6 +16,7 @@ const NEEDS: &[(&str, &str, &[Requirement])] = &[
     ("power", "battery", &[PAGED, ("validity", &["ram-bitmap", "flash-bitmap"])]),
     ("power", "gecko-rec", &[PAGED, ("validity", &["gecko"]), FLAT, ("metadata", &["left"])]),
     ("power", "synchronize", &[PAGED, ("validity", &["ram-bitmap", "page-validity-log"])]),
+    ("slc", "static", &[("placement", &["one-stream", "host-gc"]), ("wear", &["none"])]),
     ("power", "fast", &[PAGED, ("validity", &["ram-bitmap"]), FLAT, ("wear", &["none"])]),
 ];
 
@@ -36,7 +37,9 @@ impl PageParts {
 
     /// The part that stands in the way of the others, if any does: its name and its error.
     pub(super) fn why_not_together(&self) -> Option<(&'static str, String, String)> {
-        for (part, word) in [("collection", self.collection.word()), ("validity", self.validity.word())] {
+        for (part, word) in
+            [("collection", self.collection.word()), ("validity", self.validity.word()), ("slc", self.slc.word())]
+        {
             if let Some(lacks) = self.lacks(part, word) {
                 return Some((part, word.to_string(), format!("{part}={word} {lacks}")));
             }

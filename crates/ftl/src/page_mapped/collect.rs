@@ -22,7 +22,7 @@ const GAINLESS_MAX: u32 = 16;
 impl PageMapped {
     /// Free blocks that a collection needs at the most.
     pub(super) fn reserve(&self) -> u32 {
-        self.shape.reserve_blocks - self.collecting.early
+        self.shape.reserve_blocks - self.collecting.early - self.collecting.slc
     }
 
     /// Whether collections are due.

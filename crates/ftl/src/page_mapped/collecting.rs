@@ -22,6 +22,8 @@ pub(super) enum Why {
     Policy,
     /// It is less worn than others because its data stay.
     Wear,
+    /// It is the oldest of an SLC cache.
+    Fold,
 }
 
 impl Why {
@@ -48,6 +50,10 @@ pub(super) struct Collecting {
     pub(super) begun: Option<InSlices>,
     /// Free blocks above what a collection needs, below which one begins in slices. 0 where all are whole.
     pub(super) early: u32,
+    /// Blocks of an SLC cache, which the reserve does without.
+    pub(super) slc: u32,
+    /// Whether a write that finds the SLC cache full waits for a fold.
+    pub(super) folds: bool,
     /// Blocks looked at for the choice of the victim.
     pub(super) examined: u32,
     /// When the live pages were last counted anew, in program order (`recount.rs`).
@@ -57,7 +63,7 @@ pub(super) struct Collecting {
 }
 
 impl Collecting {
-    pub(super) fn new(pages_per_block: u32, early: u32, sampling: Option<Sampling>) -> Self {
+    pub(super) fn new(pages_per_block: u32, early: u32, (slc, folds): (u32, bool), sampling: Option<Sampling>) -> Self {
         Self {
             live: Vec::with_capacity(pages_per_block as usize),
             victim: None,
@@ -67,6 +73,8 @@ impl Collecting {
             moving: MoveBuffer::new(),
             begun: None,
             early,
+            slc,
+            folds,
             examined: 0,
             recounted: None,
             sampling,

@@ -7,15 +7,15 @@ use super::durability::{
 use super::mapping::{AnyMapping, Mapping, PagedMapping};
 use super::parts::{PageConfig, PageMapped, PageTally};
 use super::runs::MergePages;
-use super::shape::{early_blocks, layout_of_tree, least_free};
+use super::shape::{early_blocks, layout_of_tree, least_free, slc_blocks};
 use super::sorting::{Sorting, context};
 use super::streams::Streams;
 use super::tree::tree_of;
 use super::validity::{AnyValidity, LogarithmicGecko, PageValidityLog, Validity};
 use crate::FtlError;
 use crate::barriers::Barriers;
-use crate::blocks::{Blocks, Region, Wear, region_blocks};
-use crate::config::{CollectionPart, MetadataPart, PowerPart, WearPart};
+use crate::blocks::{Blocks, Region, Slc, Wear, region_blocks};
+use crate::config::{CollectionPart, MetadataPart, PowerPart, SlcPart, WearPart, WhenFull};
 use crate::ftl::Shape;
 use crate::medium::Clock;
 use alloc::vec::Vec;
@@ -46,6 +46,10 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         if let (WearPart::Levelling { threshold, looks }, Some(cold)) = (composition.wear, streams.cold) {
             blocks.wear = Some(Wear::new(cold, looks, threshold));
         }
+        if let (SlcPart::Static { bits, .. }, Some(stream)) = (composition.slc, streams.slc) {
+            let pages = (geometry.pages_per_block() / bits).max(1);
+            blocks.slc = Some(Slc::new(stream, pages, slc_blocks(geometry, composition.slc)));
+        }
         let scans_from = matches!(composition.power, PowerPart::GeckoRec { .. } | PowerPart::Synchronize);
         // A stream of cold data has blocks of its own, by their wear.
         if scans_from && asks.shares && streams.cold.is_none() {
@@ -69,6 +73,10 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
             collecting: Collecting::new(
                 geometry.pages_per_block(),
                 early_blocks(geometry, composition.collection),
+                (
+                    slc_blocks(geometry, composition.slc),
+                    matches!(composition.slc, SlcPart::Static { full: WhenFull::Fold, .. }),
+                ),
                 sampling,
             ),
             streams,

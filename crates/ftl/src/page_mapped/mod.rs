@@ -11,6 +11,7 @@ mod compose;
 mod directory;
 mod durability;
 mod flushing;
+mod folding;
 mod hooks;
 mod judging;
 mod look;

@@ -36,6 +36,12 @@ pub(super) struct PageTally {
     pub(super) unreadable_reads: u64,
     pub(super) wear_collections: u64,
     pub(super) wear_pages_moved: u64,
+    /// Pages that the host wrote to an SLC cache, and past it.
+    pub(super) slc_pages: u64,
+    pub(super) slc_bypassed: u64,
+    /// Its blocks that were folded, and pages that moved for that.
+    pub(super) folds: u64,
+    pub(super) pages_folded: u64,
     pub(super) choices: u64,
     pub(super) blocks_examined: u64,
     pub(super) blocks_examined_max: u64,

@@ -72,6 +72,7 @@ impl PageMapped {
             if self.lacks_space() {
                 self.make_space(nand, at)?;
             }
+            self.fold_if_full(nand, at)?;
             let content = request.data.page(index, page_bytes);
             if self.sorting.asks.fetches {
                 self.mapping.fetch_for_placement(self.placement.reads_old(key));

@@ -96,7 +96,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
     fn background_step(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
         match self.flush_what_is_due(nand, at)? {
             Some(done) => Ok(Step::Did(done)),
-            None => self.collect_while_idle(nand, at),
+            None => match self.collect_while_idle(nand, at)? {
+                Step::Nothing if self.streams.slc.is_some() => self.fold_while_idle(nand, at),
+                step => Ok(step),
+            },
         }
     }
 
@@ -200,6 +203,15 @@ impl<N: Nand> Ftl<N> for PageMapped {
         self.placement.counters(&mut counters);
         if let Some(pages) = self.blocks.log_pages() {
             counters.push(Counter::sum("block_log_pages", pages));
+        }
+        if let Some(slc) = &self.blocks.slc {
+            counters.extend([
+                Counter::sum("slc_pages", self.tally.slc_pages),
+                Counter::sum("slc_bypassed", self.tally.slc_bypassed),
+                Counter::sum("slc_folds", self.tally.folds),
+                Counter::sum("slc_pages_folded", self.tally.pages_folded),
+                Counter::level("slc_full_blocks", u64::from(slc.full())),
+            ]);
         }
         if let Some(wear) = &self.blocks.wear {
             wear::counters(&self.tally, wear, &mut counters);

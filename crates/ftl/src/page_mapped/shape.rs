@@ -9,7 +9,7 @@ use super::sorting::context;
 use super::streams::Streams;
 use super::validity::{FlashBitmap, PageValidityLog, saved_bytes};
 use crate::blocks::{critical_blocks, pages_of_table, region_blocks};
-use crate::config::{CollectionPart, MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
+use crate::config::{CollectionPart, MappingPart, MetadataPart, PowerPart, SlcPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
 use crate::mu_tree::Layout;
 use crate::policy::STREAMS_MAX;
@@ -75,10 +75,12 @@ impl Streams {
         }
         let apart = if part.asks().pages { 1 } else { placement };
         let cold = (config.composition.wear != WearPart::Nothing).then_some(placement);
-        let mapping = placement + u8::from(cold.is_some());
+        let behind = placement + u8::from(cold.is_some());
+        let slc = (config.composition.slc != SlcPart::Nothing).then_some(behind);
+        let mapping = behind + u8::from(slc.is_some());
         // The pages of the mapping's tree have no stream of their own.
         let validity = mapping + u8::from(has_validity_on_flash(config));
-        Ok(Self { placement, cold, mapping, validity, count: validity + 1, apart })
+        Ok(Self { placement, cold, slc, mapping, validity, count: validity + 1, apart })
     }
 }
 
@@ -225,6 +227,15 @@ pub(super) fn early_blocks(geometry: &Geometry, collection: CollectionPart) -> u
     }
 }
 
+/// Blocks of an SLC cache at the most: the capacity does without them.
+pub(super) fn slc_blocks(geometry: &Geometry, slc: SlcPart) -> u32 {
+    match slc {
+        SlcPart::Nothing => 0,
+        SlcPart::Static { blocks: 0, .. } => (geometry.blocks() / 16).max(2 * geometry.dies()),
+        SlcPart::Static { blocks, .. } => blocks.max(2 * geometry.dies()),
+    }
+}
+
 /// How the flash is divided.
 pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape, FtlError> {
     if config.composition.shares_bits().is_some() {
@@ -275,7 +286,8 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
             + programs
             + battery
             + held
-            + early_blocks(geometry, config.composition.collection),
+            + early_blocks(geometry, config.composition.collection)
+            + slc_blocks(geometry, config.composition.slc),
         open_blocks,
         log_blocks: 0,
         fixed_blocks: ANCHOR_BLOCKS + log,

@@ -36,7 +36,7 @@ impl PageMapped {
         if self.collecting.early == 0 || self.lacks_space() {
             return Ok(());
         }
-        if self.collecting.begun.is_none() && self.blocks.free() >= self.shape.reserve_blocks {
+        if self.collecting.begun.is_none() && self.blocks.free() >= self.reserve() + self.collecting.early {
             return Ok(());
         }
         // The write has the room that it needs: what a slice has no room for is collected when there is need.

@@ -49,7 +49,8 @@ impl PageMapped {
             self.blocks.tick();
             self.blocks.read_first_page(nand, at);
         }
-        if self.sorting.asks.pages { self.sort(nand, key, hint, at, fetched) } else { (0, at) }
+        let (stream, at) = if self.sorting.asks.pages { self.sort(nand, key, hint, at, fetched) } else { (0, at) };
+        (self.stream_of_cache().unwrap_or(stream), at)
     }
 
     #[inline(never)]
@@ -94,6 +95,7 @@ impl PageMapped {
             }
             _ => {
                 let stream = self.blocks.stream_of(self.blocks.geometry().block_of(page.from));
+                let stream = if self.streams.slc == Some(stream) { 0 } else { stream };
                 let life = SpareMarks::of(&page.spare).life();
                 let moved =
                     MovedPage { page: LogicalPage(page.spare.key), from: page.from, stream, spare: page.spare, life };

@@ -2,13 +2,14 @@
 
 use phelsuma_nand::state::Preserve;
 
-/// The streams that pages are appended to: those of placement, then that of cold data where wear is levelled, then the
-/// mapping's, then validity's if it has one.
+/// The streams that pages are appended to: those of placement, then that of cold data where wear is levelled, then that of
+/// an SLC cache, then the mapping's, then validity's if it has one.
 #[derive(Clone, Copy, Debug, Preserve)]
 pub(super) struct Streams {
     /// How many are placement's: the first ones.
     pub(super) placement: u8,
     pub(super) cold: Option<u8>,
+    pub(super) slc: Option<u8>,
     pub(super) mapping: u8,
     pub(super) validity: u8,
     /// How many there are.
@@ -27,6 +28,7 @@ impl Streams {
             self.apart <= self.placement && self.placement <= self.mapping,
             "the host's streams are metadata's"
         );
-        u32::from(self.count - self.mapping) + u32::from(self.cold.is_some()) + u32::from(self.apart)
+        let own = u32::from(self.cold.is_some()) + u32::from(self.slc.is_some());
+        u32::from(self.count - self.mapping) + own + u32::from(self.apart)
     }
 }

@@ -61,10 +61,12 @@ impl Busy {
             stats.busy_ns += busy;
             return Span { start, done };
         }
+        let one_bit = place.one_bit.then(|| self.timing.in_one_bit_mode());
+        let timing = one_bit.as_ref().unwrap_or(&self.timing);
         let (sense, transfer) = if spare_only {
-            (self.timing.read_spare_ns, self.timing.transfer_spare_ns)
+            (timing.read_spare_ns, timing.transfer_spare_ns)
         } else {
-            (self.timing.read_ns, self.timing.transfer_ns)
+            (timing.read_ns, timing.transfer_ns)
         };
         let stats = &mut self.stats[channel as usize];
         stats.host_reads += u64::from(op.purpose == Purpose::Host && !spare_only);
@@ -92,7 +94,8 @@ impl Busy {
             stats.busy_ns += busy;
             return Span { start: done, done };
         }
-        stats.busy_ns += self.timing.transfer_ns + self.timing.program_ns;
+        let program_ns = if place.one_bit { self.timing.in_one_bit_mode().program_ns } else { self.timing.program_ns };
+        stats.busy_ns += self.timing.transfer_ns + program_ns;
         let die = &mut self.die_free[die as usize];
         let mut start = op.at.max(*die);
         let mut ready = start;
@@ -102,7 +105,7 @@ impl Busy {
             ready = start + self.timing.transfer_ns;
             *channel = ready;
         }
-        let done = ready + self.timing.program_ns;
+        let done = ready + program_ns;
         *die = done;
         Span { start, done }
     }
@@ -139,7 +142,7 @@ mod tests {
     }
 
     fn on(die: u32, channel: u32) -> Place {
-        Place { die, channel, block: die, index: 0 }
+        Place { die, channel, block: die, index: 0, one_bit: false }
     }
 
     fn host(at: u64) -> Op {

@@ -30,6 +30,8 @@ use crate::{
 };
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
 use busy::{Busy, Span};
 use columns::{BAD, Columns, DIRTY, FAILS_ERASE, FAILS_PROGRAM, ODD};
 use fingerprint::Fingerprint;
@@ -75,6 +77,8 @@ pub struct SimNand {
     /// Pages may be without the CRC of their data, which is 0 then.
     some_crcs_missing: bool,
     reads_in_vain: u64,
+    /// Which blocks are in one-bit mode; empty as long as none was.
+    one_bit: Vec<bool>,
     #[preserve(fixed)]
     observer: Option<Box<dyn Observer>>,
 }
@@ -96,6 +100,7 @@ impl Clone for SimNand {
             readers: self.readers,
             some_crcs_missing: self.some_crcs_missing,
             reads_in_vain: self.reads_in_vain,
+            one_bit: self.one_bit.clone(),
             observer: None,
         }
     }
@@ -119,6 +124,7 @@ impl SimNand {
             readers: Readers::Anyone,
             some_crcs_missing: false,
             reads_in_vain: 0,
+            one_bit: Vec::new(),
             observer: None,
         }
     }
@@ -183,7 +189,7 @@ impl SimNand {
 
     /// Host memory that the simulation of this chip set takes, in bytes, page data apart.
     pub fn heap_bytes(&self) -> u64 {
-        self.columns.heap_bytes() + self.payload.heap_bytes() + self.odd.len() as u64 * 128
+        self.columns.heap_bytes() + self.payload.heap_bytes() + self.odd.len() as u64 * 128 + self.one_bit.len() as u64
     }
 
     /// Bytes of page data held at the most (metadata; user data where they are not hollow).
@@ -261,7 +267,8 @@ impl SimNand {
     #[inline]
     fn place(&self, block: Block, index: u32) -> Place {
         let die = self.geometry.die_of(block);
-        Place { die, channel: self.geometry.channel_of(die), block: block.0, index }
+        let one_bit = self.one_bit.get(block.index()).copied().unwrap_or(false);
+        Place { die, channel: self.geometry.channel_of(die), block: block.0, index, one_bit }
     }
 
     #[inline]
@@ -364,6 +371,15 @@ impl Nand for SimNand {
         }
         self.wipe(block);
         Ok(span.done)
+    }
+
+    fn set_one_bit(&mut self, block: Block, one_bit: bool) {
+        if one_bit && self.one_bit.is_empty() {
+            self.one_bit = vec![false; self.geometry.blocks() as usize];
+        }
+        if let Some(of_block) = self.one_bit.get_mut(block.index()) {
+            *of_block = one_bit;
+        }
     }
 
     fn is_bad(&self, block: Block) -> bool {

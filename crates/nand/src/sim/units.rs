@@ -24,6 +24,8 @@ pub(crate) struct Place {
     pub(crate) block: u32,
     /// The page in its block; 0 for an erase.
     pub(crate) index: u32,
+    /// Whether the block is in one-bit mode.
+    pub(crate) one_bit: bool,
 }
 
 /// A unit of a block that is collected or programmed.
@@ -73,6 +75,8 @@ impl Units {
 
     /// Takes a page. When it is safe, and how long the die has become busy by it.
     pub(crate) fn program(&mut self, place: Place, at: Time, timing: &Timing) -> (Time, u64) {
+        let one_bit = place.one_bit.then(|| timing.in_one_bit_mode());
+        let timing = one_bit.as_ref().unwrap_or(timing);
         let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
         // A unit of the block that the program has passed over is padded.
@@ -102,6 +106,8 @@ impl Units {
 
     /// Reads a page or its spare area. When that begins, when its bytes are there, and how long the die is busy by it.
     pub(crate) fn read(&mut self, place: Place, at: Time, spare_only: bool, timing: &Timing) -> (Time, Time, u64) {
+        let one_bit = place.one_bit.then(|| timing.in_one_bit_mode());
+        let timing = one_bit.as_ref().unwrap_or(timing);
         let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
         let is_buffered = timing.unit_pages > 1
@@ -210,7 +216,7 @@ mod tests {
     };
 
     fn at(block: u32, index: u32) -> Place {
-        Place { die: 0, channel: 0, block, index }
+        Place { die: 0, channel: 0, block, index, one_bit: false }
     }
 
     /// Programs pages, all asked for at `now`; when each is safe.
@@ -284,6 +290,19 @@ mod tests {
         let (start, end) = units.erase(at(9, 0), Time(0), &timing);
         assert_eq!((start, end), (Time(240), Time(1740)), "an erase waits for both");
         assert_eq!(read(&mut units, 0), 1820, "and both wait for it");
+    }
+
+    #[test]
+    fn a_block_in_one_bit_mode_has_times_and_units_of_its_own() {
+        let timing = Timing { slc_program_ns: 100, slc_read_ns: 20, slc_unit_pages: 2, ..CHIP };
+        let mut units = Units::new(1, 1, 64, &timing);
+        let of = |block, index| Place { one_bit: block == 1, ..at(block, index) };
+        (0..2).for_each(|index| _ = units.program(of(1, index), Time(0), &timing));
+        assert_eq!(units.dies[0].idle(), Time(2 * 10 + 100), "a unit of two pages is full");
+        (0..4).for_each(|index| _ = units.program(of(2, index), Time(1000), &timing));
+        assert_eq!(units.dies[0].idle(), Time(1000 + 4 * 10 + 1000));
+        let read = |units: &mut Units, block| units.read(of(block, 0), Time(9000), false, &timing).1.0 - 9000;
+        assert_eq!(read(&mut units, 1), 20 + 10);
     }
 
     #[test]

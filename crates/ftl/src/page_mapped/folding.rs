@@ -1,0 +1,57 @@
+//! Folding an SLC cache: when it is full, or while the host pauses.
+//!
+//! No write depends on it. A block is folded only with the reserve full, that is with as much room as any collection has.
+//! Where it is not, or where the cache is bypassed when full, writes go to the other blocks.
+
+use super::collecting::Why;
+use super::parts::PageMapped;
+use super::slices::unless_full;
+use crate::FtlError;
+use crate::blocks::BlockUse;
+use crate::ftl::Step;
+use phelsuma_nand::{Block, Nand, Time};
+
+impl PageMapped {
+    /// Makes room in the cache before a page that the host writes.
+    #[inline]
+    pub(super) fn fold_if_full<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        if self.collecting.folds && !self.blocks.slc_has_room() { self.fold(nand, at) } else { Ok(()) }
+    }
+
+    /// Folds a block of the cache while the host pauses, if there is one.
+    pub(super) fn fold_while_idle<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
+        let folds = self.tally.folds;
+        self.fold(nand, at)?;
+        Ok(if self.tally.folds > folds { Step::Did(at.max(self.blocks.clock.horizon())) } else { Step::Nothing })
+    }
+
+    #[inline(never)]
+    fn fold<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
+        let oldest = |ftl: &Self| ftl.blocks.slc_oldest().filter(|block| ftl.can_fold(*block));
+        if oldest(self).is_none() {
+            return Ok(());
+        }
+        unless_full(self.end_slices(nand, at))?;
+        let Some(block) = oldest(self) else { return Ok(()) };
+        let known = self.look_for_victims(nand, at);
+        let moved = self.tally.pages_moved;
+        unless_full(self.collect(nand, block, Why::Fold, known).map(|_| {
+            self.tally.folds += 1;
+            self.tally.pages_folded += self.tally.pages_moved - moved;
+            self.tally.collections += 1;
+        }))
+    }
+
+    fn can_fold(&self, block: Block) -> bool {
+        !self.lacks_space() && self.blocks.use_of(block) == BlockUse::Closed && self.can_gain(block)
+    }
+
+    /// The stream of the cache, for a page that the host writes, where it has room.
+    #[inline]
+    pub(super) fn stream_of_cache(&mut self) -> Option<u8> {
+        let slc = self.streams.slc?;
+        let goes = !self.blocks.emergency() && self.blocks.slc_has_room();
+        *if goes { &mut self.tally.slc_pages } else { &mut self.tally.slc_bypassed } += 1;
+        goes.then_some(slc)
+    }
+}
