@@ -307,7 +307,8 @@ impl Drive {
                 if self.told.is_some() {
                     return self.write_told(first, pages, at);
                 }
-                let write = WriteRequest { first, pages, data: HostData::Hollow(0), hint: Hint::None };
+                let hint = if request.handle == 0 { Hint::None } else { Hint::Handle(request.handle) };
+                let write = WriteRequest { first, pages, data: HostData::Hollow(0), hint };
                 self.ftl.write(&mut self.nand, &write, at)
             }
             Op::Read => {
