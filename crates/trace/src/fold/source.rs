@@ -323,7 +323,7 @@ impl Pieces {
                 pages: 0,
                 partial_first: false,
                 partial_last: false,
-                handle: 0,
+                handle: self.handle,
             });
         }
         if self.left == 0 {

@@ -91,6 +91,7 @@ impl Cache {
             trim: self.trim,
             at: begin,
             region_end: begin,
+            trimmed: false,
         };
         Ok(match self.theta {
             None => Box::new(common(Buckets::Uniform(Uniform::new(buckets)))),
@@ -150,6 +151,8 @@ struct Cached {
     /// The next byte of the ring, and where its region ends.
     at: u64,
     region_end: u64,
+    /// The last request was the trim of a region, whose first write is next.
+    trimmed: bool,
 }
 
 impl Cached {
@@ -175,19 +178,20 @@ impl Cached {
 
 impl Source for Cached {
     fn next_request(&mut self) -> Result<Option<PageRequest>, TraceError> {
-        let inside_region = self.at < self.region_end;
-        if self.is_small.draw(&mut self.random) {
+        let begins = std::mem::take(&mut self.trimmed);
+        if !begins && self.is_small.draw(&mut self.random) {
             let bucket = match &mut self.address {
                 Buckets::Uniform(address) => address.draw(1, &mut self.random),
                 Buckets::Zipf(address) => address.draw(1, &mut self.random),
             };
             return Ok(Some(self.request(Op::Write, bucket * BUCKET_BYTES, BUCKET_BYTES, SMALL)));
         }
-        if !inside_region {
+        if self.at >= self.region_end {
             if self.at >= self.end {
                 self.at = self.begin;
             }
             self.region_end = self.end.min(self.at + self.region_bytes);
+            self.trimmed = self.trim;
             if self.trim {
                 return Ok(Some(self.request(Op::Trim, self.at, self.region_end - self.at, LARGE)));
             }

@@ -71,7 +71,7 @@ const KEYS: u64 = 1 << 32;
 /// A log-structured merge tree; endless.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lsm {
-    /// Percent of the drive that the last level has; 1 to 80.
+    /// Percent of the drive that the last level has; 1 to 75.
     pub full_percent: f64,
     /// Whether deleted files are trimmed.
     pub trim: bool,
@@ -79,13 +79,13 @@ pub struct Lsm {
 
 impl Default for Lsm {
     fn default() -> Self {
-        Lsm { full_percent: 75.0, trim: true }
+        Lsm { full_percent: 70.0, trim: true }
     }
 }
 
 impl Lsm {
     /// The most that the last level may have, in percent of the drive.
-    pub(super) const FULL_MAX: f64 = 80.0;
+    pub(super) const FULL_MAX: f64 = 75.0;
 
     /// Its requests to a drive, or why it has no room there.
     pub(super) fn source(

@@ -139,7 +139,7 @@ pub const LIST: &[(&str, &str)] = &[
     ),
     (
         "lsm[:full=P,no-trim]",
-        "a key-value store as RocksDB's: a log (handle 1), levels of files that compactions write and trim (level L: handle 2 + L), the last one with P % of the drive (75)",
+        "a key-value store as RocksDB's: a log (handle 1), levels of files that compactions write and trim (level L: handle 2 + L), the last one with P % of the drive (70)",
     ),
 ];
 
