@@ -15,8 +15,8 @@
 //!
 //! Sources: `navyBigHashSizePct` 4, buckets of 4 KiB and `deviceMaxWriteSize` 256 KiB are in the configuration that the
 //! authors of "Towards Efficient Flash Caches with Emerging NVMe Flexible Data Placement SSDs" (EuroSys 2025) published
-//! (github.com/facebook/CacheLib, issue 302). Regions of 16 MiB are CacheLib's default. It does not publish which share
-//! of the bytes small objects have: half of them is a choice of ours.
+//! (github.com/facebook/CacheLib, issue 302). Regions of 16 MiB are CacheLib's default. We found no figure for the
+//! share of the bytes that small objects have: half of them is a choice of ours.
 //!
 //! Simplified: a bucket is never empty, regions are not reordered by hits, and the cache is not read.
 
