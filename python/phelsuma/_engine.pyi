@@ -21,7 +21,14 @@ __all__ = [
 ]
 
 _Progress = Callable[[str, str | None, int, int | None], Any]
-_OfTrace = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]
+_OfTrace = tuple[
+    NDArray[np.uint64],
+    NDArray[np.uint32],
+    NDArray[np.uint8],
+    NDArray[np.uint64],
+    NDArray[np.uint64],
+    NDArray[np.uint8],
+]
 _Histogram = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
 def run(
@@ -51,6 +58,7 @@ class Requests:
         size_bytes: NDArray[np.uint64],
         time_ns: NDArray[np.uint64] | None = None,
         device: NDArray[np.uint32] | None = None,
+        handle: NDArray[np.uint8] | None = None,
     ) -> Requests: ...
     def __len__(self) -> int: ...
 

@@ -83,7 +83,7 @@ class Requests:
     """Requests as columns of one length. A run takes them as a trace.
 
     `op` holds names or numbers (`OPS`). Offsets and sizes are bytes. Times are nanoseconds in any epoch. Contiguous
-    arrays of the right type are copied once, when the engine takes them.
+    arrays of the right type are copied once, when the engine takes them. `handle` holds placement handles, 0 to 255.
     """
 
     def __init__(
@@ -93,6 +93,7 @@ class Requests:
         size_bytes: ArrayLike,
         time_ns: Optional[ArrayLike] = None,
         device: Optional[ArrayLike] = None,
+        handle: Optional[ArrayLike] = None,
         *,
         name: str = "requests",
     ) -> None:
@@ -102,23 +103,25 @@ class Requests:
         self.size_bytes: NDArray[np.uint64] = column("size_bytes", size_bytes, np.uint64)
         self.time_ns: Optional[NDArray[np.uint64]] = None if time_ns is None else column("time_ns", time_ns, np.uint64)
         self.device: Optional[NDArray[np.uint32]] = None if device is None else column("device", device, np.uint32)
+        self.handle: Optional[NDArray[np.uint8]] = None if handle is None else column("handle", handle, np.uint8)
 
     @classmethod
     def from_array(cls, array: NDArray[Any], *, name: str = "requests") -> Requests:
         """Makes requests from a structured array.
 
-        Its fields are `op`, `offset_bytes`, `size_bytes` and optionally `time_ns` and `device`.
+        Its fields are `op`, `offset_bytes`, `size_bytes` and optionally `time_ns`, `device` and `handle`.
         """
         names = array.dtype.names or ()
         missing = [field for field in ("op", "offset_bytes", "size_bytes") if field not in names]
         if missing:
             raise InputError(f"the array lacks {', '.join(missing)}; add fields of these names")
-        more = {field: array[field] for field in ("time_ns", "device") if field in names}
+        more = {field: array[field] for field in ("time_ns", "device", "handle") if field in names}
         return cls(array["op"], array["offset_bytes"], array["size_bytes"], name=name, **more)
 
     def shared(self) -> _engine.Requests:
         """A checked copy for the engine."""
-        return _engine.Requests(self.name, self.op, self.offset_bytes, self.size_bytes, self.time_ns, self.device)
+        optional = (self.time_ns, self.device, self.handle)
+        return _engine.Requests(self.name, self.op, self.offset_bytes, self.size_bytes, *optional)
 
     def __len__(self) -> int:
         return len(self.op)
@@ -135,7 +138,14 @@ class Requests:
             columns["device"] = self.device
         columns["op"] = np.array(OPS)[self.op]
         columns.update(offset_bytes=self.offset_bytes, size_bytes=self.size_bytes)
+        if self.handle is not None:
+            columns["handle"] = self.handle
         return _pandas().DataFrame(columns)
+
+
+def _if_any(handle: NDArray[np.uint8]) -> Optional[NDArray[np.uint8]]:
+    """Placement handles, or none where every request has the default."""
+    return handle if handle.any() else None
 
 
 @dataclass(frozen=True)
@@ -206,9 +216,9 @@ class Trace:
     def requests(self, most: Optional[int] = None) -> Requests:
         """The requests of the trace, or the first `most` of them, as columns. Times are since the earliest of these."""
         _at_most(most)
-        time_ns, device, op, offset_bytes, size_bytes = self._opened.requests(most)
+        time_ns, device, op, offset_bytes, size_bytes, handle = self._opened.requests(most)
         time_ns = time_ns - time_ns.min() if len(time_ns) else time_ns
-        return Requests(op, offset_bytes, size_bytes, time_ns, device, name=self.path.name)
+        return Requests(op, offset_bytes, size_bytes, time_ns, device, _if_any(handle), name=self.path.name)
 
 
 @dataclass(frozen=True)
@@ -232,5 +242,5 @@ class Workload:
         """The first `most` requests of the workload on a drive of `logical_pages`, as columns."""
         _at_most(most)
         columns = _engine.workload_requests(self.spec, most, logical_pages, page_bytes, seed)
-        time_ns, device, op, offset_bytes, size_bytes = columns
-        return Requests(op, offset_bytes, size_bytes, time_ns, device, name=self.spec)
+        time_ns, device, op, offset_bytes, size_bytes, handle = columns
+        return Requests(op, offset_bytes, size_bytes, time_ns, device, _if_any(handle), name=self.spec)

@@ -307,6 +307,9 @@ impl Drive {
                 if self.told.is_some() {
                     return self.write_told(first, pages, at);
                 }
+                if request.handle != 0 {
+                    return self.write_of_handle(first, pages, request.handle, at);
+                }
                 let write = WriteRequest { first, pages, data: HostData::Hollow(0), hint: Hint::None };
                 self.ftl.write(&mut self.nand, &write, at)
             }
@@ -323,6 +326,13 @@ impl Drive {
             }
             Op::Flush => self.ftl.flush(&mut self.nand, at),
         }
+    }
+
+    /// Writes with a placement handle. Apart, so that writes without one pass by a constant.
+    #[inline(never)]
+    fn write_of_handle(&mut self, first: LogicalPage, pages: u32, handle: u8, at: Time) -> Result<Time, FtlError> {
+        let write = WriteRequest { first, pages, data: HostData::Hollow(0), hint: Hint::Handle(handle) };
+        self.ftl.write(&mut self.nand, &write, at)
     }
 
     /// Writes page by page: each has a hint of its own.

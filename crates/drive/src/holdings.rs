@@ -103,7 +103,7 @@ mod tests {
     const DATA: HostPage<'_> = HostPage::Data(Content::Hollow(0));
 
     fn request(op: Op, first: u64, pages: u32) -> PageRequest {
-        PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false }
+        PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false, handle: 0 }
     }
 
     fn finding(holdings: &Holdings, page: u32, read: HostPage<'_>) -> Option<String> {

@@ -163,7 +163,7 @@ mod tests {
     use phelsuma_ftl::Hint;
 
     fn request(op: Op, first: u64, pages: u32) -> PageRequest {
-        PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false }
+        PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false, handle: 0 }
     }
 
     #[test]

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn request(op: Op, pages: u32) -> PageRequest {
-        PageRequest { at_ns: 0, op, first: 0, pages, partial_first: false, partial_last: false }
+        PageRequest { at_ns: 0, op, first: 0, pages, partial_first: false, partial_last: false, handle: 0 }
     }
 
     #[test]

@@ -503,7 +503,8 @@ mod tests {
             for n in 0..8 * logical {
                 let (op, pages) = if n % 16 == 0 { (Op::Trim, 3) } else { (Op::Write, 1) };
                 let first = u64::from(n.wrapping_mul(2_654_435_761) % (logical - 3));
-                let request = PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false };
+                let request =
+                    PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false, handle: 0 };
                 drive.submit(&request).unwrap();
                 for counter in drive.ftl().counters() {
                     let before = before.insert(counter.name, counter.value).unwrap_or(0);
@@ -527,8 +528,15 @@ mod tests {
         // Until it has less than before.
         while n < 2 * logical || ram(&drive) >= largest {
             let first = u64::from(n.wrapping_mul(2_654_435_761) % logical);
-            let request =
-                PageRequest { at_ns: 0, op: Op::Write, first, pages: 1, partial_first: false, partial_last: false };
+            let request = PageRequest {
+                at_ns: 0,
+                op: Op::Write,
+                first,
+                pages: 1,
+                partial_first: false,
+                partial_last: false,
+                handle: 0,
+            };
             drive.submit(&request).unwrap();
             if drive.counts().write_pages >= measurement.next_look() {
                 measurement.look(&drive);

@@ -10,7 +10,7 @@ use phelsuma_trace::{Fold, Op, PageRequest, PageSource, TraceOrigin, Workload};
 pub(crate) const ARRIVAL_MAX_NS: u64 = 1 << 62;
 
 fn write(first: u64, pages: u32) -> PageRequest {
-    PageRequest { at_ns: 0, op: Op::Write, first, pages, partial_first: false, partial_last: false }
+    PageRequest { at_ns: 0, op: Op::Write, first, pages, partial_first: false, partial_last: false, handle: 0 }
 }
 
 /// The writes before anything else, request by request.

@@ -286,7 +286,7 @@ mod tests {
     }
 
     fn request(op: Op, first: u64, pages: u32) -> PageRequest {
-        PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false }
+        PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false, handle: 0 }
     }
 
     fn random_writes(session: &mut Session, writes: u64) {

@@ -48,9 +48,10 @@ impl<'a> HostData<'a> {
 /// The host's advice with a request. Nothing that a drive promises rests on it, true or not. All pages of a request
 /// have the same.
 ///
-/// No real host has the other two. A drive in a simulation that gets them is an oracle
+/// Real hosts send handles. None has classes or deaths: a drive in a simulation that gets these is an oracle
 /// ([`Composition::knowledge`](crate::Composition::knowledge)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Preserve)]
+#[non_exhaustive]
 pub enum Hint {
     /// Nothing.
     #[default]
@@ -61,6 +62,9 @@ pub enum Hint {
     /// So many pages will the host write from the next one on until these are written again or discarded, the one that
     /// does it included. It is [`Hint::NEVER`] where that is not going to happen.
     Death(u64),
+    /// The pages belong with others of this handle: an FDP placement identifier (NVMe TP4146), or the number of a stream
+    /// of a multi-stream drive. 0 is the default, as if nothing were said.
+    Handle(u8),
 }
 
 impl Hint {

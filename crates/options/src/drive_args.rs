@@ -301,6 +301,7 @@ mod tests {
             size_bytes: vec![4096; 4],
             time_ns: Some(vec![0, 1_000_000_000, 2_000_000_000, 1_500_000_000]),
             device: None,
+            handle: None,
         };
         // Its name is that of a trace of the list.
         let words = format!("--ftl page --capacity 64MiB --trace vm/cloudphysics {words}");

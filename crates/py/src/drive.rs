@@ -72,7 +72,7 @@ impl Drive {
     /// Asks for one thing; how many pages could not be read.
     fn ask(&self, py: Python<'_>, op_code: u8, first: u64, pages: u32, at_ns: u64) -> PyResult<u64> {
         let op = op(op_code).map_err(raised)?;
-        let request = PageRequest { at_ns, op, first, pages, partial_first: false, partial_last: false };
+        let request = PageRequest { at_ns, op, first, pages, partial_first: false, partial_last: false, handle: 0 };
         if u64::from(pages) <= AT_ONCE_PAGES {
             return self.with(py, |session| session.submit([request].into_iter(), &|| true)).map_err(raised);
         }
@@ -106,7 +106,7 @@ impl Drive {
                 let pages = pages.as_ref().map_or(Some(1), |pages| pages.get(n).copied())?;
                 let at_ns = at_ns.as_ref().map_or(Some(0), |times| times.get(n).copied())?;
                 let pages = if op == Op::Flush { 0 } else { pages };
-                Some(PageRequest { at_ns, op, first, pages, partial_first: false, partial_last: false })
+                Some(PageRequest { at_ns, op, first, pages, partial_first: false, partial_last: false, handle: 0 })
             });
             session.submit(requests, go_on)
         })

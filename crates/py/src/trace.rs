@@ -26,7 +26,7 @@ impl Requests {
 #[pymethods]
 impl Requests {
     #[new]
-    #[pyo3(signature = (name, op, offset_bytes, size_bytes, time_ns = None, device = None))]
+    #[pyo3(signature = (name, op, offset_bytes, size_bytes, time_ns = None, device = None, handle = None))]
     fn new(
         py: Python<'_>,
         name: &str,
@@ -35,6 +35,7 @@ impl Requests {
         size_bytes: PyReadonlyArray1<'_, u64>,
         time_ns: Option<PyReadonlyArray1<'_, u64>>,
         device: Option<PyReadonlyArray1<'_, u32>>,
+        handle: Option<PyReadonlyArray1<'_, u8>>,
     ) -> PyResult<Self> {
         let columns = Columns {
             op: copied(&op)?,
@@ -42,6 +43,7 @@ impl Requests {
             size_bytes: copied(&size_bytes)?,
             time_ns: time_ns.as_ref().map(copied).transpose()?,
             device: device.as_ref().map(copied).transpose()?,
+            handle: handle.as_ref().map(copied).transpose()?,
         };
         let made = py.detach(|| phelsuma_trace::Requests::new(name, columns));
         made.map(|requests| Self(Arc::new(requests))).map_err(raised)
@@ -52,13 +54,14 @@ impl Requests {
     }
 }
 
-/// Columns of a trace: time, device, what is asked, first byte, bytes.
+/// Columns of a trace: time, device, what is asked, first byte, bytes, placement handle.
 type OfTrace<'py> = (
     Bound<'py, PyArray1<u64>>,
     Bound<'py, PyArray1<u32>>,
     Bound<'py, PyArray1<u8>>,
     Bound<'py, PyArray1<u64>>,
     Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u8>>,
 );
 
 #[derive(Default)]
@@ -68,6 +71,7 @@ struct Read {
     op: Vec<u8>,
     offset_bytes: Vec<u64>,
     size_bytes: Vec<u64>,
+    handle: Vec<u8>,
 }
 
 impl Read {
@@ -77,6 +81,7 @@ impl Read {
         self.op.push(request.op.code());
         self.offset_bytes.push(request.offset_bytes);
         self.size_bytes.push(request.size_bytes);
+        self.handle.push(request.handle);
     }
 
     fn handed_over(self, py: Python<'_>) -> OfTrace<'_> {
@@ -86,6 +91,7 @@ impl Read {
             self.op.into_pyarray(py),
             self.offset_bytes.into_pyarray(py),
             self.size_bytes.into_pyarray(py),
+            self.handle.into_pyarray(py),
         )
     }
 }
@@ -193,6 +199,7 @@ pub(crate) fn workload_requests<'py>(
                 op: request.op,
                 offset_bytes: if flush { 0 } else { bytes(request.first)? },
                 size_bytes: bytes(request.pages.into())?,
+                handle: request.handle,
             });
         }
         Ok(read)

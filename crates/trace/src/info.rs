@@ -246,6 +246,7 @@ impl TraceInfo {
                 op: request.op,
                 offset_bytes: request.first * page_bytes,
                 size_bytes: u64::from(request.pages) * page_bytes,
+                handle: request.handle,
             })?;
             let written = tally.writes.pages;
             if written >= until || (written == 0 && tally.reads.pages.saturating_add(trimmed) >= until) {

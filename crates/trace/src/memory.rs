@@ -30,6 +30,8 @@ pub struct Columns {
     pub time_ns: Option<Vec<u64>>,
     /// Which drive.
     pub device: Option<Vec<u32>>,
+    /// Placement handles; 0 is the default, and none.
+    pub handle: Option<Vec<u8>>,
 }
 
 impl Columns {
@@ -44,6 +46,7 @@ impl Columns {
             offset_bytes: of(&self.offset_bytes)?,
             size_bytes: of(&self.size_bytes)?,
             stage: Stage::Whole,
+            handle: self.handle.as_ref().map_or(Some(0), |column| column.get(row).copied())?,
         })
     }
 }
@@ -68,6 +71,7 @@ impl Requests {
             ("size_bytes", columns.size_bytes.len()),
             ("time_ns", columns.time_ns.as_ref().map_or(rows, Vec::len)),
             ("device", columns.device.as_ref().map_or(rows, Vec::len)),
+            ("handle", columns.handle.as_ref().map_or(rows, Vec::len)),
         ];
         if let Some((column, length)) = lengths.iter().find(|(_, length)| *length != rows) {
             let what = format!("{length} values of {column} for {rows} of op; as many would be right");
@@ -160,7 +164,9 @@ impl TraceOrigin {
                     columns: None,
                 };
                 let name = Arc::clone(&requests.name);
-                Ok(TraceFile::of_records(name, vec![read], Box::new(rows), Noted::default(), options))
+                let has_handles = requests.columns.handle.is_some();
+                let trace = TraceFile::of_records(name, vec![read], Box::new(rows), Noted::default(), options);
+                Ok(trace.with_handles(has_handles))
             }
         }
     }
@@ -193,6 +199,7 @@ mod tests {
             size_bytes: vec![8192, 512, 4096, 77],
             time_ns: Some(vec![1_000, 1_500, 1_200, 9_000]),
             device: None,
+            handle: None,
         }
     }
 

@@ -42,6 +42,8 @@ pub(crate) struct Numbering {
 /// A file whose records can be read.
 pub(crate) struct OpenedFile {
     pub(crate) read: FileRead,
+    /// Its requests have placement handles.
+    pub(crate) has_handles: bool,
     pub(crate) records: Box<dyn Records>,
 }
 
@@ -108,8 +110,9 @@ impl Detected {
             assumed: if is_guess { format.assumed(options.sector_bytes) } else { None },
             columns: columns.as_ref().and_then(Settled::read),
         };
+        let has_handles = format == Format::Csv && format::csv::has_handles(input.whole_lines());
         let records = records(input, &read, columns, event, numbering, options)?;
-        Ok(OpenedFile { read, records })
+        Ok(OpenedFile { read, has_handles, records })
     }
 }
 

@@ -38,6 +38,8 @@ pub struct TraceFile {
     files: Vec<FileRead>,
     records: Box<dyn Records>,
     noted: Noted,
+    /// Requests of some file have placement handles.
+    has_handles: bool,
     /// What is left of a request that comes out in pieces.
     rest: Option<Record>,
     sorted: bool,
@@ -119,6 +121,7 @@ impl TraceFile {
 
     fn of_files(opened: Vec<OpenedFile>, noted: Noted, options: &OpenOptions) -> Result<Self, TraceError> {
         let more = opened.len().saturating_sub(1);
+        let has_handles = opened.iter().any(|file| file.has_handles);
         let Some(first) = opened.first() else {
             return Err(TraceError::Option("no file is named, at least one would be right".to_owned()));
         };
@@ -138,7 +141,7 @@ impl TraceFile {
         // A request may be issued in one file and put back in another.
         let from_linux = files.iter().any(|file| file.format.has_events());
         let records = if from_linux { Box::new(OnceEach::new(records)) } else { records };
-        Ok(Self::of_records(name, files, records, noted, options))
+        Ok(Self::of_records(name, files, records, noted, options).with_handles(has_handles))
     }
 
     pub(crate) fn of_records(
@@ -168,6 +171,7 @@ impl TraceFile {
             files,
             records,
             noted,
+            has_handles: false,
             rest: None,
             sorted: options.sort,
             strict: options.strict,
@@ -187,6 +191,18 @@ impl TraceFile {
     pub fn format(&self) -> Format {
         // There is always a file.
         self.files.first().map_or(Format::Csv, |file| file.format)
+    }
+
+    /// Whether requests have placement handles, as far as the files' beginnings show. Files that were joined may have
+    /// some further down.
+    #[must_use]
+    pub fn has_handles(&self) -> bool {
+        self.has_handles
+    }
+
+    /// With placement handles, or without.
+    pub(crate) fn with_handles(self, has_handles: bool) -> Self {
+        TraceFile { has_handles, ..self }
     }
 
     /// The skipped records so far.
@@ -251,13 +267,13 @@ impl TraceFile {
 
     /// As much of a record as is asked at once; the rest waits.
     fn piece(&mut self, record: Record) -> Request {
-        let Record { time_ns, device, op, offset_bytes, mut size_bytes, .. } = record;
+        let Record { time_ns, device, op, offset_bytes, mut size_bytes, handle, .. } = record;
         if size_bytes > SIZE_BYTES_MAX && op != Op::Trim {
             let rest = size_bytes - SIZE_BYTES_MAX;
             self.rest = Some(Record { offset_bytes: offset_bytes + SIZE_BYTES_MAX, size_bytes: rest, ..record });
             size_bytes = SIZE_BYTES_MAX;
         }
-        Request { time_ns, device, op, offset_bytes, size_bytes }
+        Request { time_ns, device, op, offset_bytes, size_bytes, handle }
     }
 
     /// Whether what was read up to the end is a trace.

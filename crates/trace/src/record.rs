@@ -13,6 +13,8 @@ pub(crate) struct Record {
     pub(crate) offset_bytes: u64,
     pub(crate) size_bytes: u64,
     pub(crate) stage: Stage,
+    /// The placement handle, 0 where there is none.
+    pub(crate) handle: u8,
 }
 
 /// What a record says of its request's way through the kernel.
@@ -44,9 +46,17 @@ impl Item {
     pub(crate) fn in_units(time_ns: u64, device: u32, op: Op, address: (u64, u64), size: (u64, u64)) -> Self {
         match (address.0.checked_mul(address.1), size.0.checked_mul(size.1)) {
             (Some(offset_bytes), Some(size_bytes)) => {
-                Item::Record(Record { time_ns, device, op, offset_bytes, size_bytes, stage: Stage::Whole })
+                Item::Record(Record { time_ns, device, op, offset_bytes, size_bytes, stage: Stage::Whole, handle: 0 })
             }
             _ => Item::Skip(SkipReason::Absurd),
+        }
+    }
+
+    /// The same with a placement handle.
+    pub(crate) fn of_handle(self, handle: u8) -> Self {
+        match self {
+            Item::Record(record) => Item::Record(Record { handle, ..record }),
+            other => other,
         }
     }
 

@@ -61,6 +61,8 @@ pub struct Request {
     pub offset_bytes: u64,
     /// Length in bytes; never 0 except for a flush, where it always is.
     pub size_bytes: u64,
+    /// The host's placement handle: an FDP placement identifier, or a stream. 0 is the default, and none.
+    pub handle: u8,
 }
 
 /// A request to a drive: whole pages.
@@ -79,6 +81,8 @@ pub struct PageRequest {
     pub partial_first: bool,
     /// The request covers only part of its last page, which is not its first.
     pub partial_last: bool,
+    /// The host's placement handle, which is advice to the drive. 0 is the default, and none.
+    pub handle: u8,
 }
 
 /// Anything that yields page requests. Traces end; workloads do not, but for `media`.

@@ -21,7 +21,7 @@ const RUNS_MAX: usize = 64;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 
-const RECORD_BYTES: usize = 29;
+const RECORD_BYTES: usize = 30;
 
 /// A stream of records sorted by time.
 pub(crate) struct Sorted {
@@ -125,15 +125,19 @@ fn written(mut next: impl FnMut() -> io::Result<Option<Record>>) -> io::Result<R
 fn packed(record: &Record) -> [u8; RECORD_BYTES] {
     let mut bytes = [0; RECORD_BYTES];
     let [time, offset, size] = [record.time_ns, record.offset_bytes, record.size_bytes].map(u64::to_le_bytes);
-    let fields =
-        time.into_iter().chain(offset).chain(size).chain(record.device.to_le_bytes()).chain([record.op.code()]);
+    let fields = time
+        .into_iter()
+        .chain(offset)
+        .chain(size)
+        .chain(record.device.to_le_bytes())
+        .chain([record.op.code(), record.handle]);
     bytes.iter_mut().zip(fields).for_each(|(byte, field)| *byte = field);
     bytes
 }
 
 fn unpacked(bytes: &[u8; RECORD_BYTES]) -> Record {
     let at = |place| u64::from_le_bytes(crate::format::binary::at(bytes, place));
-    let [op] = crate::format::binary::at(bytes, 28);
+    let [op, handle] = crate::format::binary::at(bytes, 28);
     Record {
         time_ns: at(0),
         offset_bytes: at(8),
@@ -142,6 +146,7 @@ fn unpacked(bytes: &[u8; RECORD_BYTES]) -> Record {
         op: Op::from_code(op).unwrap_or(Op::Flush),
         // What became of requests was looked at before they are sorted.
         stage: Stage::Whole,
+        handle,
     }
 }
 
@@ -172,6 +177,7 @@ mod tests {
                     offset_bytes: u64::MAX - u64::from(n),
                     size_bytes: 512,
                     stage: Stage::Whole,
+                    handle: n as u8,
                 })
                 .collect();
             let mut right = records.clone();

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Unit of the written times, for --to disksim: s, ms, us or ns [default: ns]
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     to_time_unit: Option<TimeUnit>,
-    /// Leave out requests that the format cannot express, instead of stopping
+    /// Leave out requests and placement handles that the format cannot express, instead of stopping
     #[arg(long)]
     drop_unwritable: bool,
     /// Print the summary as JSON instead of text
@@ -51,7 +51,7 @@ fn time_unit(name: &str) -> Result<TimeUnit, String> {
 /// Runs it.
 pub(crate) fn main(args: &Args) -> Outcome {
     let mut options =
-        WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable, begin_ns: None };
+        WriteOptions { time_unit: args.to_time_unit, drop_unwritable: args.drop_unwritable, ..WriteOptions::default() };
     options.check(args.to).map_err(|error| Failure::Input(format!("--to-time-unit: {error}")))?;
     let out = OutFile::new(&args.output, args.json)?;
     // What is written to standard output cannot be taken back when an earlier request comes.

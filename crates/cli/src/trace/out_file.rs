@@ -82,6 +82,9 @@ impl<'a> OutFile<'a> {
             if written.dropped > 0 {
                 output::remark(&format!("left out: {} requests that {format} cannot express", written.dropped));
             }
+            if written.dropped_handles > 0 {
+                output::remark(&format!("left out: {} placement handles", written.dropped_handles));
+            }
             return Ok(());
         }
         let target = self.partial.as_deref().unwrap_or(self.path);
@@ -103,10 +106,13 @@ impl<'a> OutFile<'a> {
             return output::json(&WithSchema { schema: "phelsuma.trace-written/1", value: said });
         }
         let said: String = input.iter().flat_map(said_of).map(|line| line + "\n").collect();
-        let left_out = match written.dropped {
+        let mut left_out = match written.dropped {
             0 => String::new(),
             n => format!("; left out: {} that {format} cannot express", count(n)),
         };
+        if written.dropped_handles > 0 {
+            left_out += &format!("; left out: {} placement handles", count(written.dropped_handles));
+        }
         let file = self.path.display();
         output::print(&format!("{said}{file}: {} requests ({format}){left_out}\n", count(written.requests)))
     }

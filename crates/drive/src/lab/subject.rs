@@ -239,7 +239,10 @@ impl Subject for Config {
     fn hint(&self, page: u32, number: u32) -> Hint {
         let mixed = page.wrapping_mul(0x9e37_79b9) ^ number.wrapping_mul(0x85eb_ca6b);
         match self.composition.knowledge() {
-            None => Hint::None,
+            // Any handle, one that the drive does not have among them.
+            None => self.composition.handles().map_or(Hint::None, |count| {
+                Hint::Handle((u64::from(mixed) * (u64::from(count) + 1) >> u32::BITS) as u8)
+            }),
             Some(Knowledge::Classes(classes)) => Hint::Class((page % u32::from(classes)) as u8),
             // Of all lengths; some never, and some of nothing.
             Some(Knowledge::Deaths) => match mixed >> 28 {

@@ -92,6 +92,7 @@ impl Case {
                 pages,
                 partial_first: false,
                 partial_last: false,
+                handle: 0,
             };
             drive.submit(&fill).unwrap();
             writes += u64::from(pages);

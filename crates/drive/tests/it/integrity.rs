@@ -22,8 +22,15 @@ fn written_after(requests: &[(u64, Op, u64)]) -> Vec<u64> {
     let mut drive = Drive::format(nand, &config("dftl-timeout", &[], 2_048), Arrival::Timestamps).unwrap();
     let mut written = |&(second, op, first)| {
         let pages = if op == Op::Flush { 0 } else { 1 };
-        let request =
-            PageRequest { at_ns: second * SECOND, op, first, pages, partial_first: false, partial_last: false };
+        let request = PageRequest {
+            at_ns: second * SECOND,
+            op,
+            first,
+            pages,
+            partial_first: false,
+            partial_last: false,
+            handle: 0,
+        };
         drive.submit(&request).unwrap();
         drive.nand().stats().of(Purpose::Translation).programs
     };

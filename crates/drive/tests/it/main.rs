@@ -15,6 +15,7 @@ mod formats;
 mod full_drives;
 mod gecko_costs;
 mod gecko_rec;
+mod handles;
 mod integrity;
 mod journal;
 mod log_block;

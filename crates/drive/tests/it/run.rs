@@ -469,8 +469,15 @@ fn cut_after_a_hundred_pages(prepare: impl FnOnce(&mut Config)) -> Result<u64, R
     let nand = SimNand::new(&SimConfig::new(geometry, config.timing));
     let mut drive = Drive::format(nand, &ftl, Arrival::QueueDepth(1)).unwrap().to_be_cut();
     for first in 0..100 {
-        let request =
-            PageRequest { at_ns: 0, op: Op::Write, first, pages: 1, partial_first: false, partial_last: false };
+        let request = PageRequest {
+            at_ns: 0,
+            op: Op::Write,
+            first,
+            pages: 1,
+            partial_first: false,
+            partial_last: false,
+            handle: 0,
+        };
         drive.submit(&request).unwrap();
     }
     drive.cut_and_recover().map(|cut| cut.battery_programs)

@@ -167,8 +167,15 @@ fn watched(settings: &[(&str, &str)], workload: &str, bytes: u64) -> (f64, Seen)
     })));
     nand.observe(Some(Box::new(watch.clone())));
     let mut drive = Drive::format(nand, &config, Arrival::QueueDepth(1)).unwrap();
-    let write =
-        |first| PageRequest { at_ns: 0, op: Op::Write, first, pages: 1, partial_first: false, partial_last: false };
+    let write = |first| PageRequest {
+        at_ns: 0,
+        op: Op::Write,
+        first,
+        pages: 1,
+        partial_first: false,
+        partial_last: false,
+        handle: 0,
+    };
     (0..u64::from(logical_pages)).for_each(|page| drive.submit(&write(page)).unwrap());
     let workload: Workload = workload.parse().unwrap();
     let mut source = workload.source(logical_pages.into(), 4096, 1);

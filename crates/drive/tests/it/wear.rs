@@ -27,7 +27,7 @@ struct Outcome {
 }
 
 fn write(first: u64) -> PageRequest {
-    PageRequest { at_ns: 0, op: Op::Write, first, pages: 1, partial_first: false, partial_last: false }
+    PageRequest { at_ns: 0, op: Op::Write, first, pages: 1, partial_first: false, partial_last: false, handle: 0 }
 }
 
 fn drive(ftl: &str, settings: &[(&str, &str)], pages_per_block: u32, blocks: u64) -> (Drive, u64) {

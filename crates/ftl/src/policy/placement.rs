@@ -213,6 +213,7 @@ pub struct PlacementSpec {
     asks: fn(&Values) -> Asks,
     counts_all: bool,
     knows: Option<fn(&Values) -> Knowledge>,
+    handles: Option<fn(&Values) -> u8>,
     partition: Option<fn(&Context) -> u32>,
 }
 
@@ -233,6 +234,7 @@ impl PlacementSpec {
             asks: |_| Asks::NOTHING,
             counts_all: false,
             knows: None,
+            handles: None,
             partition: None,
         }
     }
@@ -261,6 +263,11 @@ impl PlacementSpec {
     /// It is an oracle: each write has to say this, which no real host has.
     pub const fn knows(self, knows: fn(&Values) -> Knowledge) -> Self {
         Self { knows: Some(knows), ..self }
+    }
+
+    /// It goes by the host's handles, of which it has so many ([`Hint::Handle`]). Hosts send them, so it is no oracle.
+    pub const fn handles(self, handles: fn(&Values) -> u8) -> Self {
+        Self { handles: Some(handles), ..self }
     }
 
     /// Each piece of so many logical pages has a stream of its own: no extent of a µ-Tree reaches across.
@@ -301,6 +308,10 @@ impl Chosen<PlacementSpec> {
 
     pub(crate) fn knowledge(&self) -> Option<Knowledge> {
         self.part().knows.map(|knows| knows(self))
+    }
+
+    pub(crate) fn handles(&self) -> Option<u8> {
+        self.part().handles.map(|handles| handles(self))
     }
 
     /// Logical pages of a partition, at least one; all where there are none.

@@ -100,7 +100,7 @@ impl Recorder {
         let time_ns = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if let Some(queue) = &self.queue {
             // The other end lives as long as this one.
-            let _ = queue.send(Request { time_ns, device: 0, op, offset_bytes, size_bytes });
+            let _ = queue.send(Request { time_ns, device: 0, op, offset_bytes, size_bytes, handle: 0 });
         }
     }
 

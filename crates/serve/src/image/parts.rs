@@ -64,6 +64,7 @@ mod tests {
             &[("victim", "midas"), ("placement", "midas"), ("midas.groups", "3"), ("midas.epoch", "7")],
             &[("victim", "static-quota"), ("placement", "static-quota"), ("quota.classes", "5")],
             &[("victim", "oracle"), ("placement", "oracle"), ("oracle.windows", "9"), ("oracle.spread", "30")],
+            &[("placement", "handles"), ("handles.count", "5"), ("handles.isolation", "initial")],
             &[("victim", "cost-benefit"), ("placement", "dac"), ("dac.regions", "7"), ("dac.thresholds", "1/20/300")],
             &[("victim", "cat"), ("cat.wear", "off"), ("placement", "dac"), ("dac.page-times", "spare")],
             &[("validity", "gecko"), ("gecko.size-ratio", "5"), ("gecko.partitions", "4"), ("gecko.merge", "two-way")],
@@ -86,6 +87,7 @@ mod tests {
         for (preset, settings) in [
             ("geckoftl", &[("power.block-log", "on")][..]),
             ("d-choices", &[("collection", "slices")][..]),
+            ("page", &[("placement", "handles")][..]),
             ("dual-greedy", &[][..]),
             ("dac", &[][..]),
             ("sepbit", &[][..]),

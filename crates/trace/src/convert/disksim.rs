@@ -27,7 +27,7 @@ impl Encoder for DiskSim {
     fn header(&mut self, _: &mut String) {}
 
     fn encode(&mut self, request: &Request, text: &mut String) -> Result<(), String> {
-        let Request { time_ns, device, op, offset_bytes, size_bytes } = *request;
+        let Request { time_ns, device, op, offset_bytes, size_bytes, .. } = *request;
         let flag = match op {
             Op::Read => 1,
             Op::Write => 0,

@@ -8,6 +8,11 @@ pub(super) trait Encoder: Send {
 
     /// Appends the request to `text`, or says why the format cannot express it.
     fn encode(&mut self, request: &Request, text: &mut String) -> Result<(), String>;
+
+    /// Whether it writes placement handles.
+    fn has_handles(&self) -> bool {
+        false
+    }
 }
 
 /// A time in thousandths of a unit, without needless zeros: `1500` of a microsecond's nanoseconds is

@@ -18,7 +18,7 @@ impl Encoder for Fio {
     }
 
     fn encode(&mut self, request: &Request, text: &mut String) -> Result<(), String> {
-        let Request { time_ns, device, op, offset_bytes, size_bytes } = *request;
+        let Request { time_ns, device, op, offset_bytes, size_bytes, .. } = *request;
         let time_us = time_ns / 1000;
         if self.opened.insert(device) {
             let _ = write!(text, "{time_us} dev{device} add\n{time_us} dev{device} open\n");

@@ -1,8 +1,8 @@
 //! Writing traces: from any reader to a few formats that others can read.
 //!
 //! Only what a format can express is written. A request that it cannot express (a trim in DiskSim ASCII, an odd byte in
-//! sectors) is an error. On request it is left out and counted instead. Nothing is rounded. The exception is time,
-//! where each format has a resolution; see each file.
+//! sectors) is an error. On request it is left out and counted instead. So is a placement handle, of which only the own
+//! CSV has a column. Nothing is rounded. The exception is time, where each format has a resolution; see each file.
 
 use std::io::Write;
 
@@ -30,8 +30,11 @@ pub struct WriteOptions {
     /// DiskSim ASCII only, all others have a unit of their own: the unit of the time column. Nanoseconds (SSDsim,
     /// MQSim) when absent; milliseconds are written with six decimals.
     pub time_unit: Option<TimeUnit>,
-    /// Leave out requests that the format cannot express, instead of stopping.
+    /// Leave out requests and placement handles that the format cannot express, instead of stopping.
     pub drop_unwritable: bool,
+    /// Own CSV only: its header has a column of placement handles from the beginning. Otherwise that column begins, under
+    /// a header of its own, where a request has a handle.
+    pub handles: bool,
     /// The time of the trace that is written as 0, in nanoseconds; that of its first request when absent. Where requests
     /// are earlier than the first, [`TraceFile::earliest_ns`] of a trace read to its end is right.
     pub begin_ns: Option<u64>,
@@ -67,6 +70,14 @@ pub struct Written {
     pub requests: u64,
     /// Requests left out because the format cannot express them.
     pub dropped: u64,
+    /// Requests written without their placement handle, which the format cannot express.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropped_handles: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A trace being written.
@@ -86,7 +97,7 @@ impl<W: Write> Writer<W> {
     pub fn new(out: W, format: Format, options: &WriteOptions) -> Result<Self, TraceError> {
         options.check(format)?;
         let encoder: Box<dyn Encoder> = match format {
-            Format::Csv => Box::new(csv::Csv),
+            Format::Csv => Box::new(csv::Csv::new(options.handles)),
             Format::DiskSim => Box::new(disksim::DiskSim::new(options.time_unit.unwrap_or(TimeUnit::Ns))),
             Format::FioV3 => Box::new(fio::Fio::default()),
             Format::Msr => Box::new(msr::Msr),
@@ -109,9 +120,15 @@ impl<W: Write> Writer<W> {
     /// The format cannot express it (and it is not to be dropped), or the output cannot be written.
     pub fn write(&mut self, request: &Request) -> Result<(), TraceError> {
         self.text.clear();
-        match self.encoder.encode(request, &mut self.text) {
+        let without_handle = request.handle != 0 && !self.encoder.has_handles();
+        let encoded = match without_handle && !self.drop_unwritable {
+            true => Err("the format has no placement handles; csv would be right".to_owned()),
+            false => self.encoder.encode(request, &mut self.text),
+        };
+        match encoded {
             Ok(()) => {
                 self.written.requests += 1;
+                self.written.dropped_handles += u64::from(without_handle);
                 self.put()
             }
             Err(_) if self.drop_unwritable => {
@@ -155,7 +172,8 @@ pub fn convert(
     format: Format,
     options: &WriteOptions,
 ) -> Result<Written, TraceError> {
-    let mut writer = Writer::new(out, format, options)?;
+    let handles = options.handles || trace.has_handles();
+    let mut writer = Writer::new(out, format, &WriteOptions { handles, ..*options })?;
     let mut begin_ns = options.begin_ns;
     let mut read = 0;
     for request in trace {

@@ -15,7 +15,7 @@ impl Encoder for Msr {
     fn header(&mut self, _: &mut String) {}
 
     fn encode(&mut self, request: &Request, text: &mut String) -> Result<(), String> {
-        let Request { time_ns, device, op, offset_bytes, size_bytes } = *request;
+        let Request { time_ns, device, op, offset_bytes, size_bytes, .. } = *request;
         let kind = match op {
             Op::Read => "Read",
             Op::Write => "Write",

@@ -225,7 +225,14 @@ mod tests {
         let mut footprint = Footprint::new(512).unwrap();
         let gib = 1 << 30;
         let result = (0..2049u64).try_for_each(|at| {
-            footprint.add(&Request { time_ns: 0, device: 0, op: Op::Write, offset_bytes: at * gib, size_bytes: gib })
+            footprint.add(&Request {
+                time_ns: 0,
+                device: 0,
+                op: Op::Write,
+                offset_bytes: at * gib,
+                size_bytes: gib,
+                handle: 0,
+            })
         });
         let error = result.and_then(|()| footprint.finish()).unwrap_err();
         assert!(error.to_string().contains("over 4294967294 pages"), "{error}");

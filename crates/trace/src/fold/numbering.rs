@@ -98,7 +98,7 @@ mod tests {
     use crate::request::{Op, Request};
 
     fn write(device: u32, page: u64, pages: u64) -> Request {
-        Request { time_ns: 0, device, op: Op::Write, offset_bytes: page * 4096, size_bytes: pages * 4096 }
+        Request { time_ns: 0, device, op: Op::Write, offset_bytes: page * 4096, size_bytes: pages * 4096, handle: 0 }
     }
 
     fn range(first: u64, pages: u64) -> PageRange {

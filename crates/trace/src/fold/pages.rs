@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     fn request(op: Op, offset_bytes: u64, size_bytes: u64) -> Request {
-        Request { time_ns: 0, device: 0, op, offset_bytes, size_bytes }
+        Request { time_ns: 0, device: 0, op, offset_bytes, size_bytes, handle: 0 }
     }
 
     fn range(first: u64, pages: u64, partial_first: bool, partial_last: bool) -> Option<PageRange> {

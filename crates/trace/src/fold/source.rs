@@ -228,6 +228,7 @@ impl PageSource {
             partial_first: false,
             partial_last: false,
             flush: true,
+            handle: request.handle,
         };
         if request.op == Op::Flush {
             return Ok(Ok(flush));
@@ -307,6 +308,7 @@ struct Pieces {
     partial_first: bool,
     partial_last: bool,
     flush: bool,
+    handle: u8,
 }
 
 impl Pieces {
@@ -314,7 +316,15 @@ impl Pieces {
         let Pieces { at_ns, op, next, .. } = *self;
         if self.flush {
             self.flush = false;
-            return Some(PageRequest { at_ns, op, first: 0, pages: 0, partial_first: false, partial_last: false });
+            return Some(PageRequest {
+                at_ns,
+                op,
+                first: 0,
+                pages: 0,
+                partial_first: false,
+                partial_last: false,
+                handle: self.handle,
+            });
         }
         if self.left == 0 {
             return None;
@@ -333,6 +343,7 @@ impl Pieces {
             pages: pages as u32,
             partial_first: begins || (one && ends),
             partial_last: !one && ends,
+            handle: self.handle,
         })
     }
 }

@@ -89,7 +89,7 @@ fn by_beginning(sample: &[u8], text: &[u8]) -> Option<Format> {
     if ftrace::looks_like(text) {
         return Some(Format::Ftrace);
     }
-    is_heading(heading, csv::HEADER).then_some(Format::Csv)
+    csv::is_header(heading).then_some(Format::Csv)
 }
 
 /// A heading which names what a request needs.

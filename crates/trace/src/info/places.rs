@@ -77,7 +77,7 @@ mod tests {
     use crate::request::Op;
 
     fn write(offset_bytes: u64, size_bytes: u64) -> Request {
-        Request { time_ns: 0, device: 0, op: Op::Write, offset_bytes, size_bytes }
+        Request { time_ns: 0, device: 0, op: Op::Write, offset_bytes, size_bytes, handle: 0 }
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub fn class_of_rank(rank: u64, pages: u64, classes: u8) -> u8 {
 impl Workload {
     /// The class of each of `logical_pages` pages, of at most `classes`, those written most often being of class 0. The
     /// hot and the cold pages of `hotcold` are two classes, those of `zipf` are divided by [`class_of_rank`], and those
-    /// of `uniform` and `sequential` are one. None for workloads of files, whose definition does not say it, and of
-    /// `shifting`, whose classes do not last.
+    /// of `uniform` and `sequential` are one. None for workloads of files and of
+    /// programs, whose definition does not say it, and of `shifting`, whose classes do not last.
     ///
     /// # Errors
     /// The workload cannot run on such a drive.
@@ -45,7 +45,11 @@ impl Workload {
                 (hot..logical_pages).for_each(|index| set(place.at(index), cold));
             }
             Workload::Mixed { inner, .. } => return inner.classes(logical_pages, classes, seed),
-            Workload::Shifting { .. } | Workload::Media(_) | Workload::Desktop { .. } => return Ok(None),
+            Workload::Shifting { .. }
+            | Workload::Media(_)
+            | Workload::Desktop { .. }
+            | Workload::Cache(_)
+            | Workload::Lsm(_) => return Ok(None),
         }
         Ok(Some(of_pages))
     }
@@ -87,7 +91,7 @@ mod tests {
         // The 128 most popular of 16,384: H(128) / H(16,384), 5.43 of 10.28.
         assert!((f64::from(writes[0]) / 40_000.0 - 0.528).abs() < 0.02, "{writes:?}");
         assert!(Workload::parse("hotcold:80/20").unwrap().classes(1, 2, 1).is_err());
-        for spec in ["desktop", "shifting:2:hotcold:80/20"] {
+        for spec in ["desktop", "cache", "lsm", "shifting:2:hotcold:80/20"] {
             assert_eq!(Workload::parse(spec).unwrap().classes(1 << 14, 2, 1), Ok(None));
         }
     }

@@ -43,7 +43,8 @@ pub fn generate(workload: &Workload, options: &GenerateOptions, out: impl Write)
     }
     check_drive(options.logical_pages, options.page_bytes)?;
     let mut source = workload.source(options.logical_pages, options.page_bytes, options.seed);
-    let mut writer = Writer::new(out, Format::Csv, &WriteOptions::default())?;
+    let handles = workload.has_handles();
+    let mut writer = Writer::new(out, Format::Csv, &WriteOptions { handles, ..WriteOptions::default() })?;
     let mut number = 0u64;
     while options.requests != Some(number) {
         let Some(request) = source.next_request()? else { break };
@@ -57,6 +58,7 @@ pub fn generate(workload: &Workload, options: &GenerateOptions, out: impl Write)
             op: request.op,
             offset_bytes: if flush { 0 } else { request.first * page_bytes },
             size_bytes: u64::from(request.pages) * page_bytes,
+            handle: request.handle,
         })?;
         number += 1;
     }

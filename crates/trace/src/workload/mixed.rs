@@ -139,8 +139,15 @@ impl<A: Address> Mixed<A> {
 impl<A: Address> Source for Mixed<A> {
     #[inline]
     fn next_request(&mut self) -> Result<Option<PageRequest>, TraceError> {
-        let none =
-            PageRequest { at_ns: 0, op: Op::Flush, first: 0, pages: 0, partial_first: false, partial_last: false };
+        let none = PageRequest {
+            at_ns: 0,
+            op: Op::Flush,
+            first: 0,
+            pages: 0,
+            partial_first: false,
+            partial_last: false,
+            handle: 0,
+        };
         loop {
             let bits = self.random.next_u64();
             let op = if self.read.holds(bits) {

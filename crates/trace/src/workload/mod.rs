@@ -10,6 +10,8 @@
 //! | `shifting:N:INNER` | any of the above but `sequential`, whose popular pages are others after every N drive writes |
 //! | `media:KIND,OPTIONS` | files (`pic`, `mp3` or `mov`) are copied to a FAT32-like volume and deleted; ends |
 //! | `desktop:OPTIONS` | a personal computer on an NTFS-like volume |
+//! | `cache:OPTIONS` | a flash cache of small and large objects, as CacheLib's; with placement handles |
+//! | `lsm:OPTIONS` | a key-value store of sorted files in levels, as RocksDB's; with placement handles |
 //!
 //! Popular pages are scattered over the drive by a seeded permutation, so that popularity does not mean adjacency.
 //! `OPTIONS` are separated by commas:
@@ -26,6 +28,10 @@
 //! `delete=oldest` or `delete=folders` instead of any files. `media` ends after its rounds: by default a run of it
 //! counts all of it. `desktop` has times ([`Workload::is_timed`]).
 //!
+//! `cache` and `lsm` are laid out on the whole drive; each says in its file how. The options of `cache` are `small=P` and
+//! `writes=P` (percent of the space and of the bytes for small objects), `region=SIZE`, `zipf=THETA` and `trim`. Those of
+//! `lsm` are `full=P` (percent of the drive that the last level has) and `no-trim`.
+//!
 //! Same spec, drive and seed: the same requests on any machine. Floating point is only used through operations that are
 //! exact or implemented in Rust.
 
@@ -36,10 +42,12 @@ use crate::TraceError;
 use crate::request::{PageRequest, Source};
 
 mod address;
+mod cache;
 mod classes;
 mod error;
 mod files;
 mod generate;
+mod lsm;
 mod mixed;
 mod parse;
 mod permutation;
@@ -47,11 +55,13 @@ mod shifting;
 mod single;
 mod zipf;
 
+pub use cache::Cache;
 pub use classes::class_of_rank;
 pub use error::WorkloadError;
 pub use files::{DeletionOrder, Media, MediaKind};
 pub(crate) use generate::check_drive;
 pub use generate::{GenerateOptions, INTERVAL_NS, generate};
+pub use lsm::Lsm;
 pub use mixed::{Mix, RequestSize};
 pub use permutation::Permutation;
 
@@ -95,6 +105,10 @@ pub enum Workload {
         /// Whether deleted files are trimmed.
         trim: bool,
     },
+    /// A flash cache of small and large objects.
+    Cache(Cache),
+    /// A key-value store of sorted files in levels.
+    Lsm(Lsm),
 }
 
 /// One line for each workload: its spelling and its effect.
@@ -119,6 +133,14 @@ pub const LIST: &[(&str, &str)] = &[
         "desktop[:trim]",
         "a personal computer on an NTFS-like volume (all of the drive, 40GiB at most): hot metadata, temporary and cached files, documents, downloads; with idle times",
     ),
+    (
+        "cache[:small=P,writes=P,region=SIZE,zipf=THETA,trim]",
+        "a flash cache as CacheLib's: small objects in buckets (4 % of the space, 50 % of the bytes written; handle 1), large ones in a ring of regions (16MiB; handle 2)",
+    ),
+    (
+        "lsm[:full=P,no-trim]",
+        "a key-value store as RocksDB's: a log (handle 1), levels of files that compactions write and trim (level L: handle 2 + L), the last one with P % of the drive (70)",
+    ),
 ];
 
 impl Workload {
@@ -141,6 +163,12 @@ impl Workload {
     #[must_use]
     pub fn is_timed(&self) -> bool {
         matches!(self, Workload::Desktop { .. })
+    }
+
+    /// Whether its requests have placement handles.
+    #[must_use]
+    pub fn has_handles(&self) -> bool {
+        matches!(self, Workload::Cache(_) | Workload::Lsm(_))
     }
 
     /// A source of requests over pages 0 to `logical_pages` - 1; endless, unless the workload [`ends`](Self::ends).
@@ -183,7 +211,9 @@ impl Workload {
                     Workload::Mixed { .. }
                     | Workload::Shifting { .. }
                     | Workload::Media(_)
-                    | Workload::Desktop { .. } => {
+                    | Workload::Desktop { .. }
+                    | Workload::Cache(_)
+                    | Workload::Lsm(_) => {
                         return Err(impossible(format!("a mix of {inner} cannot be")));
                     }
                 }
@@ -195,6 +225,8 @@ impl Workload {
             }
             Workload::Media(media) => media.source(pages, page_bytes, seed).map_err(impossible)?,
             Workload::Desktop { trim } => files::Desktop::source(*trim, pages, page_bytes, seed).map_err(impossible)?,
+            Workload::Cache(cache) => cache.source(pages, page_bytes, seed).map_err(impossible)?,
+            Workload::Lsm(lsm) => lsm.source(pages, page_bytes, seed).map_err(impossible)?,
         })
     }
 }
@@ -231,6 +263,8 @@ impl fmt::Display for Workload {
                 }
                 Ok(())
             }
+            Workload::Cache(cache) => cache.fmt(f),
+            Workload::Lsm(lsm) => lsm.fmt(f),
             Workload::Desktop { trim } => f.write_str(if *trim { "desktop:trim" } else { "desktop" }),
         }
     }

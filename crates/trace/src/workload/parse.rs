@@ -1,7 +1,7 @@
 //! Reading a workload's specification.
 
 use super::mixed::{Mix, RequestSize};
-use super::{DeletionOrder, Media, MediaKind, Workload, WorkloadError, files};
+use super::{Cache, DeletionOrder, Lsm, Media, MediaKind, Workload, WorkloadError, files};
 
 const DRIVE_WRITES_MAX: f64 = 999.0;
 const THETA_MAX: f64 = 10.0;
@@ -39,7 +39,11 @@ fn shifting(rest: &str) -> Result<Workload, String> {
     let addresses = if let Workload::Mixed { inner, .. } = &inner { inner } else { &inner };
     match addresses {
         // Each shift would begin with the first page again.
-        Workload::Sequential | Workload::Media(_) | Workload::Desktop { .. } => {
+        Workload::Sequential
+        | Workload::Media(_)
+        | Workload::Desktop { .. }
+        | Workload::Cache(_)
+        | Workload::Lsm(_) => {
             Err(format!("{inner} cannot shift; uniform, zipf, hotcold, or mixed of these would be right inside"))
         }
         _ => Ok(Workload::Shifting { drive_writes, inner: Box::new(inner) }),
@@ -77,6 +81,8 @@ fn plain(spec: &str) -> Result<Workload, String> {
         ("desktop", None) => Ok(Workload::Desktop { trim: false }),
         ("desktop", Some("trim")) => Ok(Workload::Desktop { trim: true }),
         ("desktop", Some(_)) => Err("`desktop` or `desktop:trim` would be right".to_owned()),
+        ("cache", argument) => cache(argument),
+        ("lsm", argument) => lsm(argument),
         ("mixed", _) => {
             Err("a mix of a mix cannot be; uniform, sequential, zipf or hotcold would be right inside".to_owned())
         }
@@ -84,7 +90,7 @@ fn plain(spec: &str) -> Result<Workload, String> {
                                 be right inside"
             .to_owned()),
         _ => Err("it is unknown; uniform, sequential, zipf:0.99, hotcold:80/20, mixed:read=30:uniform, \
-                  shifting:2:zipf:0.99, media:mov or desktop would be right"
+                  shifting:2:zipf:0.99, media:mov, desktop, cache or lsm would be right"
             .to_owned()),
     }
 }
@@ -124,6 +130,75 @@ fn media(argument: Option<&str>) -> Result<Workload, String> {
     Ok(Workload::Media(media))
 }
 
+/// Each option of a list once: `NAME` or `NAME=VALUE`.
+fn each_option<'a>(
+    argument: Option<&'a str>,
+    mut take: impl FnMut(&'a str, Option<&'a str>, &'a str) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut seen = Vec::new();
+    for option in argument.into_iter().flat_map(|options| options.split(',')) {
+        let (key, value) = option.split_once('=').map_or((option, None), |(key, value)| (key, Some(value)));
+        if seen.contains(&key) {
+            return Err(format!("`{}` says again what was said before", shorten(option)));
+        }
+        take(key, value, option)?;
+        seen.push(key);
+    }
+    Ok(())
+}
+
+fn cache(argument: Option<&str>) -> Result<Workload, String> {
+    let mut cache = Cache::default();
+    each_option(argument, |key, value, option| {
+        let wrong = |right: &str| format!("`{}` cannot be; {right} would be right", shorten(option));
+        match (key, value) {
+            ("small", Some(value)) => {
+                let percent = number(value).filter(|percent| *percent > 0.0 && *percent < 100.0);
+                cache.space_percent = percent.ok_or_else(|| wrong("a percent above 0 and below 100"))?;
+            }
+            ("writes", Some(value)) => cache.writes_percent = percent(option, value)?,
+            ("region", Some(value)) => {
+                let bytes = byte_count(value).filter(|bytes| (1..=BYTES_MAX).contains(bytes));
+                cache.region_bytes = bytes
+                    .filter(|bytes| bytes.is_multiple_of(4096))
+                    .ok_or_else(|| wrong("a multiple of 4KiB up to 1GiB, as in region=16MiB,"))?;
+            }
+            ("zipf", Some(value)) => {
+                let theta = number(value).filter(|&theta| theta > 0.0 && theta <= THETA_MAX);
+                let right = format!("an exponent above 0 and at most {THETA_MAX}");
+                cache.theta = Some(theta.ok_or_else(|| wrong(&right))?);
+            }
+            ("trim", None) => cache.trim = true,
+            _ => {
+                let option = shorten(option);
+                return Err(format!(
+                    "`{option}` is no option; small=P, writes=P, region=SIZE, zipf=THETA or trim would be right"
+                ));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Workload::Cache(cache))
+}
+
+fn lsm(argument: Option<&str>) -> Result<Workload, String> {
+    let mut lsm = Lsm::default();
+    each_option(argument, |key, value, option| {
+        match (key, value) {
+            ("full", Some(value)) => {
+                let percent = number(value).filter(|percent| (1.0..=Lsm::FULL_MAX).contains(percent));
+                let wrong =
+                    || format!("`{}` cannot be; 1 to {} percent would be right", shorten(option), Lsm::FULL_MAX);
+                lsm.full_percent = percent.ok_or_else(wrong)?;
+            }
+            ("no-trim", None) => lsm.trim = false,
+            _ => return Err(format!("`{}` is no option; full=P or no-trim would be right", shorten(option))),
+        }
+        Ok(())
+    })?;
+    Ok(Workload::Lsm(lsm))
+}
+
 fn mixed(rest: &str) -> Result<Workload, String> {
     let parts = rest.strip_prefix(':').and_then(|rest| rest.split_once(':'));
     let Some((options, inner)) = parts else {
@@ -132,7 +207,7 @@ fn mixed(rest: &str) -> Result<Workload, String> {
         );
     };
     let inner = plain(inner)?;
-    if matches!(inner, Workload::Media(_) | Workload::Desktop { .. }) {
+    if matches!(inner, Workload::Media(_) | Workload::Desktop { .. } | Workload::Cache(_) | Workload::Lsm(_)) {
         return Err(format!("{inner} cannot be mixed; uniform, sequential, zipf or hotcold would be right inside"));
     }
     let inner = Box::new(inner);

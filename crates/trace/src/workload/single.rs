@@ -22,6 +22,14 @@ impl<A: Address> Source for Writes<A> {
     #[inline]
     fn next_request(&mut self) -> Result<Option<PageRequest>, TraceError> {
         let first = self.address.draw(1, &mut self.random);
-        Ok(Some(PageRequest { at_ns: 0, op: Op::Write, first, pages: 1, partial_first: false, partial_last: false }))
+        Ok(Some(PageRequest {
+            at_ns: 0,
+            op: Op::Write,
+            first,
+            pages: 1,
+            partial_first: false,
+            partial_last: false,
+            handle: 0,
+        }))
     }
 }

@@ -251,7 +251,10 @@ fn columns(text: &str) -> ColumnSpec {
 fn any_columns_are_read_as_they_are_named() {
     let lines = "7 x w 16 8\n9 x r 0 1\n";
     let (requests, _) = with_columns(lines, columns("time:us,-,op,lba:512,size:512")).unwrap();
-    assert_eq!(requests[0], Request { time_ns: 0, device: 0, op: Op::Write, offset_bytes: 8192, size_bytes: 4096 });
+    assert_eq!(
+        requests[0],
+        Request { time_ns: 0, device: 0, op: Op::Write, offset_bytes: 8192, size_bytes: 4096, handle: 0 }
+    );
     assert_eq!((requests[1].time_ns, requests[1].op, requests[1].size_bytes), (2_000, Op::Read, 512));
     let named = columns("op,offset,size").with_ops("read=0,write=1|2,skip=9").unwrap();
     let (requests, report) = with_columns("0;0x1000;512\n2;0;4096.0\n9;0;0\n", named.clone()).unwrap();

@@ -12,11 +12,13 @@ mod format_cases;
 #[cfg(feature = "zstd")]
 mod formats;
 mod found_by_fuzzing;
+mod handles;
 mod headings;
 mod info;
 mod newcomers;
 #[cfg(all(feature = "archives", feature = "zstd"))]
 mod packed;
+mod program_workloads;
 mod public_traces;
 mod robustness;
 #[cfg(feature = "zstd")]

@@ -265,7 +265,7 @@ proptest! {
 
     #[test]
     fn arbitrary_workload_specifications_are_refused_or_run(
-        spec in "(mixed:)?((read|trim|flush|pages|bytes)=[0-9.-]{0,6},?){0,3}:?(uniform|sequential|zipf|hotcold|media|desktop)?:?(pic|mov|,?trim|,rounds=)?[0-9./]{0,8}",
+        spec in "(mixed:)?((read|trim|flush|pages|bytes)=[0-9.-]{0,6},?){0,3}:?(uniform|sequential|zipf|hotcold|media|desktop|cache|lsm)?:?(pic|mov|,?trim|,rounds=|small=|full=)?[0-9./]{0,8}",
         pages in 0..100u64,
     ) {
         if let Ok(workload) = Workload::parse(&spec) {

@@ -41,6 +41,7 @@ fn requests(ops: &'static [Op], tick_ns: u64, unit: u64, devices: u32) -> impl S
                     op,
                     offset_bytes: if flush { 0 } else { offset * unit },
                     size_bytes: if flush { 0 } else { size * unit },
+                    handle: 0,
                 }
             })
             .collect();
@@ -123,7 +124,14 @@ fn a_time_unit_is_refused_where_the_format_has_its_own() {
 #[test]
 fn what_is_compressed_for_its_name_is_read_as_it_was() {
     let requests: Vec<Request> = (0..10_000)
-        .map(|n| Request { time_ns: n * 1000, device: 0, op: Op::Write, offset_bytes: n % 97 * 4096, size_bytes: 4096 })
+        .map(|n| Request {
+            time_ns: n * 1000,
+            device: 0,
+            op: Op::Write,
+            offset_bytes: n % 97 * 4096,
+            size_bytes: 4096,
+            handle: 0,
+        })
         .collect();
     let plain = write(&requests, Format::Csv, &WriteOptions::default()).unwrap();
     let compressed = |name: &str| {

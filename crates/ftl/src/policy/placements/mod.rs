@@ -2,6 +2,7 @@
 
 pub(crate) mod dac;
 pub(crate) mod dual_greedy;
+pub(crate) mod handles;
 pub(crate) mod host_gc;
 mod last_writes;
 pub(crate) mod lifetimes;
@@ -18,7 +19,7 @@ mod unknown;
 use super::PlacementSpec;
 
 /// All of them, in the order in which they are listed.
-pub(super) static ALL: [&PlacementSpec; 10] = [
+pub(super) static ALL: [&PlacementSpec; 11] = [
     &one_stream::SPEC,
     &host_gc::SPEC,
     &dual_greedy::SPEC,
@@ -27,6 +28,7 @@ pub(super) static ALL: [&PlacementSpec; 10] = [
     &midas::SPEC,
     &lifetimes::SPEC,
     &partitions::SPEC,
+    &handles::SPEC,
     &static_quota::SPEC,
     &oracle::SPEC,
 ];

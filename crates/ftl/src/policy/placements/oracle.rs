@@ -98,7 +98,7 @@ impl Placement for Oracle {
     fn host(&mut self, _view: &View<'_>, write: &HostWrite) -> u8 {
         self.window(match write.hint {
             Hint::Death(left) => Some(left),
-            Hint::None | Hint::Class(_) => None,
+            Hint::None | Hint::Class(_) | Hint::Handle(_) => None,
         })
     }
 
@@ -109,7 +109,7 @@ impl Placement for Oracle {
     fn placed(&mut self, view: &View<'_>, page: Page, source: Source) {
         let left = match source {
             Source::Host(Hint::Death(left)) => Some(left),
-            Source::Host(Hint::None | Hint::Class(_)) => None,
+            Source::Host(Hint::None | Hint::Class(_) | Hint::Handle(_)) => None,
             Source::Moved(from) => self.left_of(from, view.now()),
         };
         self.deaths.lives(page, left.and_then(|left| view.now().checked_add(left)));

@@ -64,6 +64,7 @@ impl Requests {
                     pages: (after - first) as u32,
                     partial_first: begins_inside || (one && ends_inside),
                     partial_last: !one && ends_inside,
+                    handle: 0,
                 },
                 until - at,
             );
@@ -78,8 +79,15 @@ impl Requests {
         let (first, after) = (offset_bytes.div_ceil(self.page_bytes), end / self.page_bytes);
         let Some(pages) = after.checked_sub(first).filter(|&pages| pages > 0) else { return };
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
-        let request =
-            PageRequest { at_ns: self.now_ns, op: Op::Trim, first, pages, partial_first: false, partial_last: false };
+        let request = PageRequest {
+            at_ns: self.now_ns,
+            op: Op::Trim,
+            first,
+            pages,
+            partial_first: false,
+            partial_last: false,
+            handle: 0,
+        };
         self.push(request, 0);
     }
 

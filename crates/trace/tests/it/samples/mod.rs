@@ -13,7 +13,7 @@ pub(crate) struct Sample {
 }
 
 pub(crate) fn request(time_ns: u64, device: u32, op: Op, offset_bytes: u64, size_bytes: u64) -> Request {
-    Request { time_ns, device, op, offset_bytes, size_bytes }
+    Request { time_ns, device, op, offset_bytes, size_bytes, handle: 0 }
 }
 
 /// The requests, their times since the earliest.
