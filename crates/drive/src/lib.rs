@@ -26,6 +26,7 @@ mod run;
 mod saved;
 mod saving;
 mod session;
+mod spent;
 mod told;
 #[cfg(not(feature = "zstd"))]
 mod unsaved;

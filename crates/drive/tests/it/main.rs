@@ -31,6 +31,7 @@ mod run;
 #[cfg(feature = "zstd")]
 mod saved;
 mod soak;
+mod spent;
 mod stability;
 mod synchronizing;
 mod wear;

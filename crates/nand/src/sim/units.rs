@@ -9,8 +9,9 @@
 //! operations in the order in which they were asked for, but for reads that suspend.
 
 use super::channel::Channel;
+use super::meter::{Kind, Meters};
 use crate::state::Preserve;
-use crate::{Time, Timing};
+use crate::{Op, Time, Timing};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -63,15 +64,25 @@ impl Units {
     }
 
     /// Takes a page. When it is safe, and how long the die has become busy by it.
-    pub(crate) fn program(&mut self, place: Place, at: Time, timing: &Timing) -> (Time, u64) {
+    pub(crate) fn program(
+        &mut self,
+        place: Place,
+        op: Op,
+        timing: &Timing,
+        mut meters: Option<&mut Meters>,
+    ) -> (Time, u64) {
+        let at = op.at;
         let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
         // A unit of the block that the program has passed over is padded.
         let passed = die.open.iter().position(|open| open.block == unit.block && open.number != unit.number);
+        if let Some(meters) = &mut meters {
+            meters.collects(unit.block, unit.number, op.purpose);
+        }
         let mut busy = 0;
         if let Some(passed) = passed {
             let passed = die.open.swap_remove(passed);
-            busy += die.write(passed, at, timing, channel);
+            busy += die.write((passed, place), at, timing, channel, meters.as_deref_mut());
         }
         let start = match die.full.as_slice() {
             [(_, first), _] => at.max(*first),
@@ -80,24 +91,41 @@ impl Units {
         let is_last = (place.index + 1).is_multiple_of(timing.unit_pages) || place.index + 1 == self.pages_per_block;
         if is_last {
             die.open.retain(|open| *open != unit);
-            busy += die.write(unit, start, timing, channel);
+            busy += die.write((unit, place), start, timing, channel, meters.as_deref_mut());
             if timing.unit_pages == 1 {
                 // It is collected nowhere, so it is safe when it is in the cells.
+                if let Some(meters) = meters {
+                    meters.host_page(op.purpose, die.free, timing.transfer_ns + timing.program_ns);
+                }
                 return (die.free, busy);
             }
         } else if !die.open.contains(&unit) {
             die.open.push(unit);
         }
+        if let Some(meters) = meters {
+            meters.host_page(op.purpose, start, 0);
+        }
         (start, busy)
     }
 
     /// Reads a page or its spare area. When that begins, when its bytes are there, and how long the die is busy by it.
-    pub(crate) fn read(&mut self, place: Place, at: Time, spare_only: bool, timing: &Timing) -> (Time, Time, u64) {
+    pub(crate) fn read(
+        &mut self,
+        place: Place,
+        op: Op,
+        spare_only: bool,
+        timing: &Timing,
+        mut meters: Option<&mut Meters>,
+    ) -> (Time, Time, u64) {
+        let at = op.at;
         let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
         let is_buffered = timing.unit_pages > 1
             && (die.open.contains(&unit) || die.full.iter().any(|(full, done)| *full == unit && *done > at));
         if is_buffered {
+            if let Some(meters) = meters {
+                meters.host_page(op.purpose, at, 0);
+            }
             return (at, at, 0);
         }
         let (sense, transfer) = match spare_only {
@@ -115,6 +143,12 @@ impl Units {
             let suspends = timing.suspend_ns > 0 && die.is_changing && die.free > at.max(die.reads_done);
             let start = if suspends { at.max(die.reads_done) } else { at.max(die.free) };
             let taken = sense + if suspends { timing.suspend_ns } else { 0 };
+            if let Some(meters) = &mut meters {
+                match suspends {
+                    true => meters.suspends(place.die, op.purpose, start, taken),
+                    false => meters.cells(place.die, op.purpose, Kind::Sense, start, start + taken),
+                }
+            }
             if suspends {
                 die.free = die.free + taken;
             } else {
@@ -125,6 +159,10 @@ impl Units {
             (start, start + taken, taken)
         };
         let done = if transfer > 0 { channel.take(sensed, transfer) } else { sensed };
+        if let Some(meters) = meters {
+            meters.moves(place.channel, done, transfer);
+            meters.host_page(op.purpose, done, busy + transfer);
+        }
         die.reads_done = done;
         if !die.is_changing {
             die.free = die.free.max(done);
@@ -133,11 +171,15 @@ impl Units {
     }
 
     /// Erases a block. When it begins and ends.
-    pub(crate) fn erase(&mut self, place: Place, at: Time, timing: &Timing) -> (Time, Time) {
+    pub(crate) fn erase(&mut self, place: Place, op: Op, timing: &Timing, meters: Option<&mut Meters>) -> (Time, Time) {
         let die = &mut self.dies[place.die as usize];
         die.open.retain(|open| open.block != place.block);
-        let start = at.max(die.free);
+        let start = op.at.max(die.free);
         die.change(start + timing.erase_ns);
+        if let Some(meters) = meters {
+            meters.drops(place.block);
+            meters.cells(place.die, op.purpose, Kind::Erase, start, die.free);
+        }
         (start, die.free)
     }
 
@@ -158,11 +200,23 @@ impl Units {
 
 impl Die {
     /// Moves a unit over the channel and into the cells. How long that keeps the die and the channel busy.
-    fn write(&mut self, unit: Unit, at: Time, timing: &Timing, channel: &mut Channel) -> u64 {
+    fn write(
+        &mut self,
+        (unit, place): (Unit, Place),
+        at: Time,
+        timing: &Timing,
+        channel: &mut Channel,
+        meters: Option<&mut Meters>,
+    ) -> u64 {
         let transfer = timing.transfer_ns * u64::from(timing.unit_pages);
         let at = if timing.cache_program { at } else { at.max(self.free) };
         let ready = if transfer > 0 { channel.take(at, transfer) } else { at };
-        self.change(ready.max(self.free) + timing.program_ns);
+        let start = ready.max(self.free);
+        self.change(start + timing.program_ns);
+        if let Some(meters) = meters {
+            meters.moves(place.channel, ready, transfer);
+            meters.programs(place.die, unit.block, unit.number, start, self.free);
+        }
         if self.full.len() == 2 {
             self.full.remove(0);
         }
@@ -181,6 +235,7 @@ impl Die {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Purpose;
 
     const CHIP: Timing = Timing {
         transfer_ns: 10,
@@ -196,9 +251,13 @@ mod tests {
         Place { die: 0, channel: 0, block, index }
     }
 
+    fn op(at: u64) -> Op {
+        Op::new(Time(at), Purpose::Host)
+    }
+
     /// Programs pages, all asked for at `now`; when each is safe.
     fn programs(units: &mut Units, block: u32, pages: core::ops::Range<u32>, now: u64) -> Vec<u64> {
-        pages.map(|index| units.program(at(block, index), Time(now), &CHIP).0.0).collect()
+        pages.map(|index| units.program(at(block, index), op(now), &CHIP, None).0.0).collect()
     }
 
     #[test]
@@ -212,7 +271,7 @@ mod tests {
         let mut units = Units::new(1, 1, 64);
         let plain = Timing { cache_program: false, ..CHIP };
         (0..16).for_each(|index| {
-            units.program(at(7, index), Time(0), &plain);
+            units.program(at(7, index), op(0), &plain, None);
         });
         assert_eq!(units.dies[0].free, Time(4 * 1040), "without cache programs they are not");
     }
@@ -232,7 +291,7 @@ mod tests {
     #[test]
     fn a_page_is_read_from_the_buffer_the_cells_or_the_register() {
         let mut units = Units::new(1, 1, 64);
-        let read = |units: &mut Units, index, now| units.read(at(3, index), Time(now), false, &CHIP).1.0 - now;
+        let read = |units: &mut Units, index, now| units.read(at(3, index), op(now), false, &CHIP, None).1.0 - now;
         programs(&mut units, 3, 0..5, 0);
         assert_eq!(read(&mut units, 4, 10), 0, "its unit is not full");
         assert_eq!(read(&mut units, 0, 10), 0, "its unit is being programmed");
@@ -248,8 +307,8 @@ mod tests {
         for (suspend_ns, read_done, erase_done) in [(0, 1500 + 90, 1500 + 90), (5, 100 + 5 + 90, 1500 + 85)] {
             let mut units = Units::new(1, 1, 64);
             let timing = Timing { suspend_ns, ..CHIP };
-            units.erase(at(1, 0), Time(0), &timing);
-            assert_eq!(units.read(at(2, 0), Time(100), false, &timing).1, Time(read_done));
+            units.erase(at(1, 0), op(0), &timing, None);
+            assert_eq!(units.read(at(2, 0), op(100), false, &timing, None).1, Time(read_done));
             assert_eq!(units.dies[0].free, Time(erase_done));
         }
     }
@@ -258,8 +317,8 @@ mod tests {
     fn a_page_that_is_a_unit_of_its_own_is_safe_when_it_is_in_the_cells() {
         let timing = Timing { suspend_ns: 5, ..Timing::array(100, 30, 1000, 1500) };
         let mut units = Units::new(1, 1, 64);
-        assert_eq!(units.program(at(0, 0), Time(7), &timing).0, Time(1007));
-        assert_eq!(units.program(at(0, 1), Time(7), &timing).0, Time(2007));
+        assert_eq!(units.program(at(0, 0), op(7), &timing, None).0, Time(1007));
+        assert_eq!(units.program(at(0, 1), op(7), &timing, None).0, Time(2007));
     }
 
     #[test]
@@ -267,7 +326,7 @@ mod tests {
         let mut units = Units::new(1, 1, 64);
         programs(&mut units, 0, 0..1, 0);
         programs(&mut units, 1, 0..1, 0);
-        units.erase(at(0, 0), Time(0), &CHIP);
+        units.erase(at(0, 0), op(0), &CHIP, None);
         units.reset();
         assert_eq!(units.dies[0].open, [Unit { block: 1, number: 0 }]);
         assert_eq!(units.dies[0].free, Time::ZERO);
