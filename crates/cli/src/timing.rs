@@ -74,7 +74,11 @@ pub(crate) fn main(args: &Args) -> Outcome {
         });
     }
     let micros = |ns: u64| format!("{:.2} µs", ns as f64 / 1e3);
-    let rate = |mb: f64| if mb.is_finite() { format!("{mb:.0} MB/s") } else { "unbounded".to_string() };
+    let rate = |mb: f64| match mb {
+        ..10.0 => format!("{mb:.2} MB/s"),
+        _ if mb.is_finite() => format!("{mb:.0} MB/s"),
+        _ => "unbounded".to_string(),
+    };
     let page = size::show(args.page.into());
     let mut rows = table::numbers(&["what", "by the constants"]);
     for (what, text) in [

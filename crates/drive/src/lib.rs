@@ -27,6 +27,7 @@ mod saved;
 mod saving;
 mod session;
 mod spent;
+pub mod steady;
 mod told;
 #[cfg(not(feature = "zstd"))]
 mod unsaved;

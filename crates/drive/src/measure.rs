@@ -7,7 +7,7 @@ use crate::result::{
     Latency, Machine, ManagementSeconds, PointOfDrive, RamBytes, RamColumn, ReadsWeighted, RunResult, SeriesPoint,
     Throughput, VictimChoices, WriteAmplification,
 };
-use phelsuma_ftl::{Counter, RamLedger};
+use phelsuma_ftl::{Composition, Counter, RamLedger};
 use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time, Timing};
 use std::collections::BTreeMap;
 
@@ -83,6 +83,14 @@ impl Mark {
     /// Where the drive stands.
     pub(crate) fn of(drive: &Drive) -> Self {
         Self { programs: drive.nand().stats().total().programs, write_pages: drive.counts().write_pages }
+    }
+}
+
+impl Mark {
+    /// Programs since then for each of so many host pages written; none of none.
+    pub(crate) fn amplification(&self, drive: &Drive, write_pages: u64) -> Option<f64> {
+        let programs = drive.nand().stats().total().programs - self.programs;
+        (write_pages > 0).then(|| per_page(programs, write_pages))
     }
 }
 
@@ -242,9 +250,6 @@ impl Measurement {
         let stats = drive.nand().stats().since(&self.stats);
         let total = stats.total();
         let delta = config.timing.delta();
-        let [mapping, validity, victim, placement] = config.composition.names();
-        let [metadata, power, collection] = config.composition.other_names();
-        let wear = config.composition.name_of_wear();
         let (workload, fold, loops) = match &config.input {
             Input::Workload(workload) => (workload.to_string(), None, None),
             Input::Trace { trace, fold, loops } => {
@@ -263,7 +268,7 @@ impl Measurement {
         RunResult {
             schema: "phelsuma.run/1",
             ftl: config.ftl.clone(),
-            composition: CompositionNames { mapping, validity, victim, placement, metadata, power, collection, wear },
+            composition: composition_names(&config.composition),
             seed: config.seed,
             oracle: config.composition.knowledge().is_some(),
             geometry: geometry_result(drive, geometry),
@@ -367,6 +372,14 @@ fn channels(drive: &Drive, before: &[ChannelStats], geometry: &Geometry, elapsed
     }
 }
 
+/// The names of the parts.
+pub(crate) fn composition_names(composition: &Composition) -> CompositionNames {
+    let [mapping, validity, victim, placement] = composition.names();
+    let [metadata, power, collection] = composition.other_names();
+    let wear = composition.name_of_wear();
+    CompositionNames { mapping, validity, victim, placement, metadata, power, collection, wear }
+}
+
 /// Takes figures that have a place of their own out of the counters.
 fn take_victim_choices(counters: &mut BTreeMap<String, u64>) -> Option<VictimChoices> {
     let count = counters.remove("victim_choices").filter(|count| *count > 0);
@@ -375,7 +388,7 @@ fn take_victim_choices(counters: &mut BTreeMap<String, u64>) -> Option<VictimCho
     Some(VictimChoices { count, blocks_examined_mean: examined as f64 / count as f64, blocks_examined_max: max })
 }
 
-fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
+pub(crate) fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     let shape = drive.ftl().shape();
     let nand = drive.nand();
     let bad = (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u64;
@@ -484,7 +497,8 @@ fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Opti
     })
 }
 
-fn throughput(host: &HostCounts, geometry: &Geometry, ns: u64) -> Throughput {
+/// What the host moved in so many nanoseconds, a second.
+pub(crate) fn throughput(host: &HostCounts, geometry: &Geometry, ns: u64) -> Throughput {
     let a_second = |count: f64| if ns == 0 { 0.0 } else { count * 1e9 / ns as f64 };
     let mb = |pages: u64| pages as f64 * f64::from(geometry.page_bytes()) / 1e6;
     Throughput {

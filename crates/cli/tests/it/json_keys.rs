@@ -95,7 +95,9 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let cut = json(&format!("run --ftl dftl-timeout --workload uniform {shape} --cut-at-end --json"));
     let open = json(&format!("run --ftl page --trace {trace} --open-loop --json"));
     let compared = json(&format!("compare --ftl page,fifo --workload uniform {shape} --passes 0.3 --json"));
-    check("phelsuma.run/1", &[run.clone(), of_trace, paged, observed, cut, open, compared[0].clone()]);
+    let of_drive = "--workload mixed:read=20:uniform --capacity 64MiB --timing 970pro --interval 4000";
+    let of_drive = json(&format!("run --ftl page {of_drive} --json"));
+    check("phelsuma.run/1", &[run.clone(), of_trace, paged, observed, cut, open, of_drive, compared[0].clone()]);
     // A result that is compared has the keys of a run, and one more.
     for result in compared.as_array().unwrap() {
         let all = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();

@@ -99,14 +99,14 @@ fn the_work_that_is_seen_is_what_the_operations_take() {
 fn one_read_at_a_time_waits_for_nothing() {
     let mut config = drive("page", "mixed:read=99:uniform");
     config.arrival = Arrival::QueueDepth(1);
-    (config.warmup, config.passes) = (0.0, 0.001);
+    (config.warmup, config.passes) = (0.0, 0.2);
     config.timing.sense_pages = 1;
     let (result, time) = done(&config);
     let read = time.request_us.read.unwrap();
     assert_eq!(result.latency_us.read.unwrap().p50, 20.0 + 50.0 + 5.0 + 1.2);
     assert!((read.firmware, read.link, read.link_waiting) == (20.0, 1.2, 0.0), "{read:?}");
-    assert!(read.flash > 54.0 && read.flash <= 55.0, "{read:?}");
-    assert!(result.host.read_pages > 50 * result.host.write_pages);
+    // Now and then a read interrupts a program, or meets a buffer.
+    assert!((read.flash - 55.0).abs() < 0.5 && read.waiting < 1.0, "{read:?}");
 }
 
 #[test]
