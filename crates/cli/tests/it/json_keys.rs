@@ -154,7 +154,16 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     check("phelsuma.trace-written/1", &[json(&format!("trace convert {commented} {} --to csv --json", out.display()))]);
     check("phelsuma.trace-list/1", &[json("trace get --json")]);
     check("phelsuma.list/1", &[json("list --json")]);
-    check("phelsuma.timing/1", &[json("timing check 970pro --json")]);
+    check("phelsuma.timing/1", &[json("timing check 970pro --ratio 0.8 --json")]);
+    let steady = "steady --ftl page --set wear=levelling --capacity 64MiB --pages-per-block 32 --json";
+    check(
+        "phelsuma.steady/1",
+        &[
+            json(&format!("{steady} --test latency --timing 970pro --rounds 5 --round 0.01")),
+            json(&format!("{steady} --test write-saturation --round 1s")),
+            json(&format!("{steady} --test throughput --rounds 1 --round 0.01")),
+        ],
+    );
     images();
     served();
     claims();

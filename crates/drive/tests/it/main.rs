@@ -33,5 +33,6 @@ mod saved;
 mod soak;
 mod spent;
 mod stability;
+mod steady;
 mod synchronizing;
 mod wear;
