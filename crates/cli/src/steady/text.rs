@@ -93,7 +93,8 @@ fn write_part(out: &mut String, result: &SteadyResult, part: &Part) -> std::fmt:
         ),
         None => "purged, nothing written before".to_string(),
     };
-    writeln!(out, "{before}; tracked: {}, {}", named(&part.tracked), unit(part))?;
+    let tracked = format!("{before}; tracked: {}, {}", named(&part.tracked), unit(part));
+    writeln!(out, "{}", table::wrapped(&tracked, WIDTH_MAX))?;
     if part.steady.is_none() {
         writeln!(out, "{}", saturation(part))?;
         return Ok(());
@@ -132,7 +133,7 @@ fn verdict(result: &SteadyResult, part: &Part) -> String {
     let figures = format!(
         "mean {} {}; range {} of it (at most {} %), slope {} (at most {} %)",
         number(window.mean),
-        unit(part),
+        unit(part).trim_start_matches("mean "),
         percent(window.range),
         RANGE_MAX * 100.0,
         percent(window.slope),

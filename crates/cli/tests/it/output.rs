@@ -64,10 +64,11 @@ fn a_drive_with_a_link_says_where_the_time_went() {
 
 #[test]
 fn a_steady_state_test_is_printed_and_drawn() {
-    let test = "steady --ftl page --capacity 64MiB --ratio 0.5 --timing 970pro --queue-depth 8 --pages-per-block 64";
+    let drive = "--capacity 64MiB --ratio 0.5 --timing 970pro --channels 2 --dies 1 --pages-per-block 64";
+    let test = format!("steady --ftl page {drive} --queue-depth 8");
     let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("steady-plots");
     let _ = std::fs::remove_dir_all(&folder);
-    let text = prints(&format!("{test} --test iops --round 0.02 --svg {}", folder.display()));
+    let text = prints(&format!("{test} --test iops --round 0.2 --svg {}", folder.display()));
     for part in
         ["test of IOPS", "steady in rounds", "in the window", "R/W 65/35", "4 KiB", "the specification takes 60 s"]
     {
@@ -86,22 +87,25 @@ fn a_steady_state_test_is_printed_and_drawn() {
     assert!(!of("write-saturation.svg").contains("class=\"window\""));
 }
 
-/// What `timing check --ratio` calculates is above what a drive does, and not by much.
+/// What `timing check --ratio` calculates is what a drive of one die does. On many dies a collection keeps one at work
+/// while others wait, so a drive is below it.
 #[test]
 fn sustained_random_writes_are_near_what_a_drive_does() {
-    for (timing, dies) in [("970pro", "--channels 2 --dies 2"), ("slc", "--channels 4 --dies 1")] {
-        let drive = format!("--capacity 128MiB --ratio 0.8 {dies} --timing {timing} --pages-per-block 64");
+    for (timing, dies, expected) in [
+        ("970pro", "--channels 1 --dies 1", 0.95..1.05),
+        ("slc", "--channels 1 --dies 1", 0.95..1.05),
+        ("970pro", "--channels 2 --dies 2", 0.4..0.9),
+    ] {
+        let drive = format!("--capacity 128MiB --ratio 0.7 {dies} --timing {timing} --pages-per-block 64");
         let run = json(&format!("run --ftl page --workload uniform --queue-depth 128 {drive} --json"));
         let ratio = run["geometry"]["effective_ratio"].as_f64().unwrap();
         let check = json(&format!("timing check {timing} {dies} --ratio {ratio} --pages-per-block 64 --json"));
         let [does, at_most] = [&run["throughput"], &check["sustained"]]
             .map(|of| of.get("requests_per_second").or(of.get("random_writes_per_second")).unwrap().as_f64().unwrap());
         let share = does / at_most;
-        assert!((SUSTAINED_MIN..=1.0).contains(&share), "{timing}: {does} of {at_most}, {share}");
+        assert!(expected.contains(&share), "{timing}: {does} of {at_most}, {share}");
     }
 }
-
-const SUSTAINED_MIN: f64 = 0.7;
 
 #[test]
 fn what_is_kept_on_flash_is_shown_in_columns_of_its_own() {

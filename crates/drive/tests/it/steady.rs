@@ -28,7 +28,12 @@ fn measured(loads: &[Measured], load: Load) -> &Measured {
 
 #[test]
 fn a_drive_becomes_steady_and_its_figures_are_those_of_runs() {
-    let result = test(drive("page"), Test::Iops, 0.05, 25);
+    let of = || {
+        let mut large = drive("page");
+        large.shape.capacity_bytes = Some(256 << 20);
+        large
+    };
+    let result = test(of(), Test::Iops, 0.05, 25);
     let part = &result.parts[0];
     let window = part.window.unwrap();
     assert_eq!(part.steady, Some(true));
@@ -41,21 +46,21 @@ fn a_drive_becomes_steady_and_its_figures_are_those_of_runs() {
     let tracked = measured(&part.loads, TRACKED);
     assert!((tracked.requests_per_second / window.mean - 1.0).abs() < 1e-9);
 
-    // Long runs of two of the loads. A load of a round is short, and follows others.
-    for (spec, read_percent, latency) in [("uniform", 0, 0.25), ("mixed:read=50:uniform", 50, 0.25)] {
-        let mut plain = drive("page");
+    // Long runs of two of the loads. In a round random writes of larger blocks go before, which are collected cheaper.
+    for (spec, read_percent) in [("uniform", 0), ("mixed:read=50:uniform", 50)] {
+        let mut plain = of();
         plain.input = Input::Workload(Workload::parse(spec).unwrap());
         let plain = run(&plain, &|_| true).unwrap();
         let of = measured(&part.loads, Load { read_percent, ..TRACKED });
         let ratio = of.requests_per_second / plain.throughput.requests_per_second;
-        assert!((ratio - 1.0).abs() < 0.15, "{spec}: {ratio}");
+        assert!((ratio - 1.0).abs() < 0.2, "{spec}: {ratio}");
         let wa = of.write_amplification.unwrap() / plain.write_amplification.unwrap().total;
         assert!((wa - 1.0).abs() < 0.15, "{spec}: WA {wa}");
         let ratio = of.latency_us.write.unwrap().mean / plain.latency_us.write.unwrap().mean;
-        assert!((ratio - 1.0).abs() < latency, "{spec}: latency {ratio}");
+        assert!((ratio - 1.0).abs() < 0.25, "{spec}: latency {ratio}");
     }
     // The same once more.
-    let again = test(drive("page"), Test::Iops, 0.05, 25);
+    let again = test(of(), Test::Iops, 0.05, 25);
     assert_eq!(serde_json::to_string(&again).unwrap(), serde_json::to_string(&result).unwrap());
 }
 
@@ -92,8 +97,9 @@ fn sequential_writes_of_large_blocks_are_not_amplified() {
         assert_eq!(part.preconditioning_block_bytes, Some(part.tracked.block_bytes));
         let writes = measured(&part.loads, part.tracked);
         assert!(writes.write_amplification.unwrap() < 1.1, "{writes:?}");
-        // Two dies, 16 KiB each in 400 µs, and transfers of them before.
-        assert!((50.0..82.0).contains(&writes.mb_per_second), "{writes:?}");
+        // Two dies: a block of 128 KiB takes eight programs with their transfers, and an erase.
+        let at_most = 2.0 * 131.072 / (8.0 * 0.42 + 3.0);
+        assert!((0.6 * at_most..=1.02 * at_most).contains(&writes.mb_per_second), "{at_most}: {writes:?}");
     }
 }
 
@@ -103,7 +109,11 @@ fn a_blank_drive_saturates_to_what_a_run_measures() {
     let part = &result.parts[0];
     assert_eq!((part.steady, part.window, part.preconditioning_block_bytes), (None, None, None));
     let (first, last) = (&part.rounds[0], part.rounds.last().unwrap());
-    assert!((4.0..4.06).contains(&last.capacities_written) && part.rounds.len() == 80, "{}", part.rounds.len());
+    assert!(
+        (4.0..4.06).contains(&last.capacities_written) && (80..=81).contains(&part.rounds.len()),
+        "{}",
+        part.rounds.len()
+    );
     assert_eq!(first.loads[0].write_amplification, Some(1.0));
     assert!(last.tracked < 0.75 * first.tracked);
     let plain = run(&drive("page"), &|_| true).unwrap();
