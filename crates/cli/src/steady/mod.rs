@@ -28,7 +28,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let config = args.of.config()?;
     if let Some(folder) = &args.svg {
         // Before a test that takes long.
-        std::fs::create_dir_all(folder).map_err(|error| about(folder, &error))?;
+        std::fs::create_dir_all(folder).map_err(|error| Failure::Input(format!("{}: {error}", folder.display())))?;
     }
     let bar = Bars::new().add(&config.drive.ftl);
     let result = steady(&config, &|progress| {
