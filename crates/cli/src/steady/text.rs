@@ -3,7 +3,7 @@
 use crate::remarks;
 use crate::table::{self, number};
 use comfy_table::Table;
-use phelsuma_drive::steady::{Load, Measured, Part, Pattern, RANGE_MAX, SLOPE_MAX, SteadyResult, WINDOW};
+use phelsuma_drive::steady::{Load, Measured, Part, Pattern, RANGE_MAX, Round, SLOPE_MAX, SteadyResult, WINDOW};
 use phelsuma_options::{count, size};
 use std::fmt::Write;
 
@@ -139,6 +139,11 @@ fn verdict(result: &SteadyResult, part: &Part) -> String {
         percent(window.slope),
         SLOPE_MAX * 100.0
     );
+    // The rounds count from 1, so this is the one before the window.
+    let before = (window.first_round as usize).checked_sub(2).and_then(|n| part.rounds.get(n));
+    let written = |of: Option<&Round>| of.map_or(part.preconditioning_capacities, |round| round.capacities_written);
+    let spans = written(part.rounds.last()) - written(before);
+    let figures = format!("{figures}; the window wrote {spans:.2} capacities");
     match part.steady {
         Some(true) => format!("steady in rounds {} to {}: {figures}", window.first_round, window.last_round),
         _ => format!("not steady after {} rounds, which --rounds allows: {figures}", result.rounds_max),
