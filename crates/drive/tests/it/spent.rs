@@ -1,6 +1,8 @@
 //! Where the time of a drive with buffers, link and firmware goes, and its rates over time.
 
-use phelsuma_drive::{Arrival, Fill, Input, Link, RequestTime, RunConfig, RunResult, TimeSpent, run};
+use phelsuma_drive::{
+    Arrival, Fill, Input, Link, RequestTime, RunConfig, RunResult, Saving, TimeSpent, run, run_saving,
+};
 use phelsuma_nand::Timing;
 use phelsuma_trace::Workload;
 
@@ -147,4 +149,19 @@ fn a_drive_of_flash_alone_has_none_of_it() {
     assert!(result.series.iter().all(|point| point.of_drive.is_none()));
     let json = serde_json::to_value(&result).unwrap();
     assert!(json.get("time").is_none() && json["series"][0].get("throughput").is_none());
+}
+
+#[test]
+fn a_drive_from_a_file_says_the_same() {
+    let path = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("spent.drive");
+    let mut config = drive("page", "mixed:read=50:uniform");
+    config.passes = 0.05;
+    let saving = |from, to| {
+        let saving = Saving { build: "spent", from, to };
+        let result = run_saving(&config, &saving, &|_| true).unwrap();
+        (result.time.unwrap(), result.channels)
+    };
+    let whole = saving(None, Some(path.as_path()));
+    assert_eq!(saving(Some(path.as_path()), None), whole);
+    std::fs::remove_file(path).unwrap();
 }

@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// Spans that are kept of each part. So many may lie beyond the end of the measured span; those before are counted.
-const RECENT_MAX: usize = 1024;
+const RECENT_MAX: usize = 256;
 
 /// What a die does for a purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
