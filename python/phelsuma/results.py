@@ -39,6 +39,21 @@ def _fields(of: Type[T], value: Dict[str, Any], **made: Any) -> T:
     return of(**{**{key: value[key] for key in names if key in value}, **made})
 
 
+def _flat(of: Dict[str, Any]) -> Dict[str, Any]:
+    """What is in an object and in those within it, by its path, without lists."""
+    row: Dict[str, Any] = {}
+
+    def put(path: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for key, part in value.items():
+                put(f"{path}.{key}" if path else key, part)
+        elif not isinstance(value, list):
+            row[path] = value
+
+    put("", of)
+    return row
+
+
 @dataclass(frozen=True)
 class Composition:
     """The parts of an FTL, with their parameters in parentheses."""
@@ -162,18 +177,6 @@ class VictimChoices:
 
 
 @dataclass(frozen=True)
-class SeriesPoint:
-    """Counts since the point before."""
-
-    write_pages: int
-    write_amplification: float
-    erases: int
-    validity_reads: int
-    validity_programs: int
-    simulated_seconds: float
-
-
-@dataclass(frozen=True)
 class Latency:
     """Simulated latencies in microseconds."""
 
@@ -191,6 +194,12 @@ class Latencies:
     read: Optional[Latency]
     write: Optional[Latency]
 
+    @classmethod
+    def of(cls, value: Dict[str, Any]) -> Latencies:
+        """Makes it from the JSON value of a `latency_us`."""
+        each = {key: None if of is None else _fields(Latency, of) for key, of in value.items()}
+        return cls(each["read"], each["write"])
+
 
 @dataclass(frozen=True)
 class Throughput:
@@ -199,6 +208,103 @@ class Throughput:
     read_mb_per_second: float
     write_mb_per_second: float
     requests_per_second: float
+
+
+@dataclass(frozen=True)
+class SeriesPoint:
+    """Counts since the point before. Rates and latencies are None if times are of flash alone."""
+
+    write_pages: int
+    write_amplification: float
+    erases: int
+    validity_reads: int
+    validity_programs: int
+    simulated_seconds: float
+    throughput: Optional[Throughput] = None
+    latency_us: Optional[Latencies] = None
+
+    @classmethod
+    def of(cls, value: Dict[str, Any]) -> SeriesPoint:
+        """Makes it from the JSON value of a point."""
+        throughput, latency = value.get("throughput"), value.get("latency_us")
+        return _fields(
+            cls,
+            value,
+            throughput=None if throughput is None else _fields(Throughput, throughput),
+            latency_us=None if latency is None else Latencies.of(latency),
+        )
+
+
+@dataclass(frozen=True)
+class DieShares:
+    """Mean share of the time in which the cells of a die worked, by cause."""
+
+    busy: float
+    host_reads: float
+    host_programs: float
+    collection_reads: float
+    collection_programs: float
+    erases: float
+    translation: float
+    validity: float
+    other: float
+
+
+@dataclass(frozen=True)
+class ChannelShares:
+    """Share of the time in which channels moved pages."""
+
+    busy: float
+    each: List[float]
+
+
+@dataclass(frozen=True)
+class LinkShares:
+    """Share of the time in which the link moved pages, and requests in the firmware."""
+
+    busy: float
+    firmware_requests_mean: float
+
+
+@dataclass(frozen=True)
+class RequestTime:
+    """The parts of a mean request, in microseconds."""
+
+    firmware: float
+    link: float
+    link_waiting: float
+    flash: float
+    waiting: float
+
+
+@dataclass(frozen=True)
+class RequestTimes:
+    """Parts of a mean read and of a mean write; None if there was no such request."""
+
+    read: Optional[RequestTime]
+    write: Optional[RequestTime]
+
+
+@dataclass(frozen=True)
+class TimeSpent:
+    """Where the time went. Only of drives whose times are not of flash alone."""
+
+    dies: DieShares
+    channels: ChannelShares
+    link: Optional[LinkShares]
+    request_us: RequestTimes
+
+    @classmethod
+    def of(cls, value: Dict[str, Any]) -> TimeSpent:
+        """Makes it from the JSON value of a `time`."""
+        link, requests = value["link"], value["request_us"]
+        each = {key: None if of is None else _fields(RequestTime, of) for key, of in requests.items()}
+        return cls(
+            dies=_fields(DieShares, value["dies"]),
+            channels=_fields(ChannelShares, value["channels"]),
+            link=None if link is None else _fields(LinkShares, link),
+            request_us=RequestTimes(each["read"], each["write"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -371,6 +477,7 @@ class Result:
     backlog_seconds: Optional[float] = None
     times_are_of_flash_alone: Optional[bool] = None
     throughput: Optional[Throughput] = None
+    time: Optional[TimeSpent] = None
     comparison: Optional[Comparison] = None
     raw: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -389,10 +496,9 @@ class Result:
             return None if part is None else _fields(of, part)
 
         wa = value["write_amplification"]
-        latency = value["latency_us"]
         recovery = value["recovery"]
         found = value.get("distributions")
-        channels = value.get("channels")
+        channels, time = value.get("channels"), value.get("time")
         read, compared = value.get("input"), value.get("comparison")
         return _fields(
             cls,
@@ -408,12 +514,13 @@ class Result:
             ram_bytes=_fields(RamBytes, value["ram_bytes"]),
             erases=_fields(EraseCounts, value["erases"]),
             victim_choices=perhaps(VictimChoices, value.get("victim_choices")),
-            series=[_fields(SeriesPoint, point) for point in value["series"]],
+            series=[SeriesPoint.of(point) for point in value["series"]],
             channels=None
             if channels is None
             else _fields(Channels, channels, each=[_fields(Channel, channel) for channel in channels["each"]]),
-            latency_us=Latencies(perhaps(Latency, latency["read"]), perhaps(Latency, latency["write"])),
+            latency_us=Latencies.of(value["latency_us"]),
             throughput=perhaps(Throughput, value.get("throughput")),
+            time=None if time is None else TimeSpent.of(time),
             recovery=None if recovery is None else Recovery.of(recovery),
             machine=perhaps(Machine, value.get("machine")),
             distributions=None
@@ -449,17 +556,7 @@ class Result:
 
     def flat(self) -> Dict[str, Any]:
         """All figures by their path in the JSON, such as `write_amplification.total`, without lists."""
-        row: Dict[str, Any] = {}
-
-        def put(path: str, value: Any) -> None:
-            if isinstance(value, dict):
-                for key, part in value.items():
-                    put(f"{path}.{key}" if path else key, part)
-            elif not isinstance(value, list):
-                row[path] = value
-
-        put("", self.raw)
-        return row
+        return _flat(self.raw)
 
     def to_frame(self) -> pandas.DataFrame:
         """A data frame of one row, with the columns of `flat()`."""
@@ -468,7 +565,7 @@ class Result:
 
     def series_frame(self) -> pandas.DataFrame:
         """The points of the series, one a row. A run has points if it has `interval=`."""
-        frame: pandas.DataFrame = _pandas().DataFrame([dataclasses.asdict(point) for point in self.series])
+        frame: pandas.DataFrame = _pandas().DataFrame([_flat(point) for point in self.raw["series"]])
         return frame
 
     def flash_frame(self) -> pandas.DataFrame:

@@ -71,8 +71,19 @@ def test_typed_objects_hold_what_the_json_holds() -> None:
     again["composition"].pop("wear")
     again["recovery"].pop("lost_pages")
     again["distributions"].pop("extent_pages_mean")
-    assert again.pop("input") is again.pop("comparison") is None
+    assert again.pop("input") is again.pop("comparison") is again.pop("time") is None
+    for point in again["series"]:
+        assert point.pop("throughput") is point.pop("latency_us") is None
     assert again == raw
+
+
+def test_a_drive_with_a_link_says_where_the_time_went() -> None:
+    result = phelsuma.run(
+        "dftl", workload="mixed:read=30:uniform", interval=4000, timing="970pro", queue_depth=8, **SMALL
+    )
+    again = dataclasses.asdict(result)
+    assert again["time"] == result.raw["time"] and again["series"] == result.raw["series"]
+    assert result.time is not None and result.time.link is not None and 0 < result.time.dies.busy <= 1
 
 
 def test_results_from_before_a_key_was_added_are_read() -> None:
@@ -112,6 +123,8 @@ def test_frames_have_a_row_for_each_result() -> None:
     assert frame["write_amplification.total"].is_monotonic_increasing
     assert frame.loc[0, "geometry.blocks"] == 512
     one = compared["fast"]
+    drive = phelsuma.run("page", workload="uniform", interval=10_000, timing="970pro", **SMALL)
+    assert drive.series_frame()["latency_us.write.p99"].min() > 0
     assert len(one.to_frame()) == 1 and len(one.series_frame()) == len(one.series)
     assert one.flash_frame().loc["merge", "programs"] == one.flash["merge"].programs > 0
 

@@ -26,6 +26,8 @@ mod run;
 mod search;
 mod serve;
 mod soak;
+mod spent;
+mod steady;
 mod table;
 mod timing;
 mod torture;
@@ -56,6 +58,8 @@ enum Command {
     Compare(compare::Args),
     /// Run a workload or a trace on one FTL with every combination of settings, and rank them
     Search(search::Args),
+    /// Test a drive as SNIA's specification does: rounds of loads until it is steady
+    Steady(steady::Args),
     /// Cut the power at every program and erase, with every fault, and check the recovered data
     Crash(crash::Args),
     /// Expose drives to random requests, power cuts, decay and bad blocks, and check the data
@@ -113,6 +117,7 @@ pub fn main() -> ExitCode {
             Command::Run(args) => run::main(&args),
             Command::Compare(args) => compare::main(&args),
             Command::Search(args) => search::main(&args),
+            Command::Steady(args) => steady::main(&args),
             Command::Crash(args) => crash::main(&args),
             Command::Soak(args) => soak::main(&args),
             Command::Create(args) => create::main(&args),

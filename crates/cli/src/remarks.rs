@@ -138,7 +138,12 @@ fn nothing() -> String {
 
 /// The parts that are not those of the preset that the FTL is called after.
 pub(crate) fn changed(result: &RunResult) -> Option<String> {
-    differing(&result.ftl, &parts_of_result(&result.composition))
+    changed_names(&result.ftl, &result.composition)
+}
+
+/// The same of an FTL with parts of these names.
+pub(crate) fn changed_names(ftl: &str, names: &CompositionNames) -> Option<String> {
+    differing(ftl, &parts_of_result(names))
 }
 
 /// The same of an FTL that has no result.

@@ -3,7 +3,7 @@
 use crate::errors::Outcome;
 use crate::progress::Bars;
 use crate::table::number;
-use crate::{output, remarks, table};
+use crate::{output, remarks, spent, table};
 use phelsuma_claims::SOURCES;
 use phelsuma_drive::{Distribution, Distributions, FlashCounts, Latency, RecoveryResult, RunResult, Saving};
 use phelsuma_options::{RunArgs, count, size};
@@ -160,9 +160,12 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         "throughput: {} MB/s written, {} MB/s read, {} requests a second{}",
         number(t.write_mb_per_second),
         number(t.read_mb_per_second),
-        count(t.requests_per_second as u64),
+        number(t.requests_per_second),
         if result.times_are_of_flash_alone { "; times are of flash alone: no buffer, firmware or link" } else { "" }
     )?;
+    for table in result.time.iter().flat_map(spent::tables) {
+        writeln!(out, "{table}")?;
+    }
     writeln!(out, "{}", ram(result))?;
     if let Some(choices) = &result.victim_choices {
         writeln!(
@@ -181,12 +184,7 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         writeln!(out, "counters: {}", counters.join(", "))?;
     }
     if !result.series.is_empty() {
-        let mut series = table::numbers(&["pages written", "WA", "erases", "simulated s"]);
-        for p in &result.series {
-            let wa = format!("{:.4}", p.write_amplification);
-            series.add_row([count(p.write_pages), wa, count(p.erases), format!("{:.3}", p.simulated_seconds)]);
-        }
-        writeln!(out, "{series}")?;
+        writeln!(out, "{}", spent::series(&result.series))?;
     }
     if let Some(distributions) = &result.distributions {
         let Distributions { page_lifetimes, block_dormant_periods, first_invalidations, .. } = distributions;

@@ -1,9 +1,9 @@
 //! `phelsuma timing check`: what the constants of a timing come to, before any FTL is run.
 
-use crate::errors::Outcome;
+use crate::errors::{Failure, Outcome};
 use crate::{output, table};
 use clap::Subcommand;
-use phelsuma_options::{Peaks, TimingArg, size, timing};
+use phelsuma_options::{Peaks, TimingArg, count, ratio, size, timing};
 use serde::Serialize;
 
 /// Options of `timing`.
@@ -33,9 +33,25 @@ struct CheckArgs {
     /// Dies on each channel [default: the drive's, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     dies: Option<u32>,
+    /// Also show the random writes that a full drive can sustain, at this ratio of logical pages to those that collection
+    /// can use (the effective ratio of `run`)
+    #[arg(long, value_name = "RATIO", value_parser = ratio)]
+    ratio: Option<f64>,
+    /// Pages of a block, for --ratio
+    #[arg(long, value_name = "N", default_value_t = 128, requires = "ratio")]
+    pages_per_block: u32,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
+}
+
+/// What a full drive sustains, by arithmetic.
+#[derive(Clone, Copy, Serialize)]
+struct Sustained {
+    ratio: f64,
+    pages_per_block: u32,
+    write_amplification: f64,
+    random_writes_per_second: f64,
 }
 
 #[derive(Serialize)]
@@ -50,6 +66,7 @@ struct Checked<'a> {
     sense_pages: u32,
     #[serde(flatten)]
     peaks: Peaks,
+    sustained: Option<Sustained>,
 }
 
 /// Runs it.
@@ -60,6 +77,15 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let channels = args.channels.or(channels).unwrap_or(1);
     let dies_per_channel = args.dies.or(dies).unwrap_or(1);
     let peaks = times.peaks(args.page, channels, dies_per_channel);
+    let sustained = args.ratio.map(|ratio| {
+        let pages_per_block = args.pages_per_block;
+        let times = args.timing.on_blocks(args.page, pages_per_block)?;
+        let write_amplification = phelsuma_limits::greedy(ratio, pages_per_block)?;
+        let dies = (channels, dies_per_channel);
+        let random_writes_per_second = times.random_writes_per_second(dies, write_amplification, pages_per_block);
+        Ok::<_, Failure>(Sustained { ratio, pages_per_block, write_amplification, random_writes_per_second })
+    });
+    let sustained = sustained.transpose()?;
     if args.json {
         return output::json(&Checked {
             schema: "phelsuma.timing/1",
@@ -71,10 +97,15 @@ pub(crate) fn main(args: &Args) -> Outcome {
             unit_pages: times.chip.unit_pages,
             sense_pages: times.chip.sense_pages,
             peaks,
+            sustained,
         });
     }
     let micros = |ns: u64| format!("{:.2} µs", ns as f64 / 1e3);
-    let rate = |mb: f64| if mb.is_finite() { format!("{mb:.0} MB/s") } else { "unbounded".to_string() };
+    let rate = |mb: f64| match mb {
+        ..10.0 => format!("{mb:.2} MB/s"),
+        _ if mb.is_finite() => format!("{mb:.0} MB/s"),
+        _ => "unbounded".to_string(),
+    };
     let page = size::show(args.page.into());
     let mut rows = table::numbers(&["what", "by the constants"]);
     for (what, text) in [
@@ -85,6 +116,10 @@ pub(crate) fn main(args: &Args) -> Outcome {
         ("writes to an empty drive, at most".to_string(), rate(peaks.write_mb_per_second)),
     ] {
         rows.add_row([what, text]);
+    }
+    if let Some(Sustained { ratio, write_amplification: wa, random_writes_per_second, .. }) = sustained {
+        let what = format!("random writes of {page} to a full drive, at most (ratio {ratio}, greedy: WA {wa:.3})");
+        rows.add_row([what, format!("{} a second", count(random_writes_per_second as u64))]);
     }
     let units = size::show(u64::from(args.page) * u64::from(times.chip.unit_pages));
     output::print(&format!(

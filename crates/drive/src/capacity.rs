@@ -88,6 +88,9 @@ pub(crate) fn formatted(config: &RunConfig, geometry: &Geometry) -> Result<Drive
         return Err(RunError::Input(format!("ratio {ratio} of {pages} pages is less than one logical page")));
     }
     let ftl = Config::new(&config.ftl, config.composition, logical_pages, config.seed).cached(config.write_cache);
-    let nand = SimNand::new(&SimConfig::new(*geometry, config.timing));
+    let mut nand = SimNand::new(&SimConfig::new(*geometry, config.timing));
+    if !config.times_are_of_flash_alone() {
+        nand.meter();
+    }
     Ok(Drive::format(nand, &ftl, Arrival::QueueDepth(1))?.behind(config.link))
 }

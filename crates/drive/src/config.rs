@@ -173,6 +173,11 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
+    /// Whether times are of flash alone: pages that are programmed one by one, no firmware, no link.
+    pub fn times_are_of_flash_alone(&self) -> bool {
+        self.link.is_none() && self.timing.unit_pages == 1
+    }
+
     /// A run of a preset with everything else at its default.
     ///
     /// # Errors

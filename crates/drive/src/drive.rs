@@ -8,8 +8,9 @@ use crate::holdings::{Differences, Holdings};
 use crate::latency::LatencyHistogram;
 use crate::link::{Link, LinkState};
 use crate::lookahead::Lookahead;
-use crate::result::{Distributions, HostCounts, Latencies};
+use crate::result::{Distributions, HostCounts, Latencies, TimeSpent};
 use crate::saved::{Saved, Saver};
+use crate::spent::{Moments, Spent};
 use crate::told::Told;
 use phelsuma_ftl::{
     Config, Finding, Ftl, FtlError, Hint, HostData, HostPage, RecoveryReport, Step, WriteRequest, format, recover,
@@ -32,6 +33,10 @@ pub struct Drive {
     counts: HostCounts,
     reads: LatencyHistogram,
     writes: LatencyHistogram,
+    /// Where the time of requests goes, where it does not go to flash alone.
+    spent: Spent,
+    /// Latencies of reads and writes since the last point of a series, if they are wanted.
+    of_interval: Option<[LatencyHistogram; 2]>,
     unreadable_pages: u64,
     /// The record that a recovery is compared with, if there is going to be one.
     holdings: Option<Holdings>,
@@ -77,6 +82,8 @@ impl Drive {
             counts: HostCounts::default(),
             reads: LatencyHistogram::new(),
             writes: LatencyHistogram::new(),
+            spent: Spent::default(),
+            of_interval: None,
             unreadable_pages: 0,
             holdings: None,
             told: None,
@@ -219,6 +226,37 @@ impl Drive {
         Latencies { read: self.reads.summary(), write: self.writes.summary() }
     }
 
+    /// Whether it is noted where the time goes: it goes not to flash alone.
+    pub(crate) fn is_metered(&self) -> bool {
+        self.nand.is_metered()
+    }
+
+    /// Where the time since `began`, when counting began, went; none unless that is noted.
+    pub(crate) fn time_spent(&self, began: Time) -> Option<TimeSpent> {
+        self.spent.result(&self.nand, self.link.as_ref(), (began, self.idle))
+    }
+
+    /// From now on latencies are also kept by interval.
+    pub(crate) fn keep_intervals(&mut self) {
+        self.of_interval = Some([LatencyHistogram::of_interval(), LatencyHistogram::of_interval()]);
+    }
+
+    /// Read and write requests of the interval, if they are kept.
+    pub(crate) fn interval_requests(&self) -> Option<[u64; 2]> {
+        self.of_interval.as_ref().map(|[reads, writes]| [reads.count(), writes.count()])
+    }
+
+    /// Latencies of the interval, if they are kept.
+    pub(crate) fn interval_latencies(&mut self) -> Option<Latencies> {
+        let [reads, writes] = self.of_interval.as_mut()?;
+        Some(Latencies { read: reads.summary(), write: writes.summary() })
+    }
+
+    /// The next interval begins.
+    pub(crate) fn begin_interval(&mut self) {
+        self.of_interval.iter_mut().flatten().for_each(LatencyHistogram::clear);
+    }
+
     /// Latencies in nanoseconds of writes and of reads since counting began, to four digits, and how often each was.
     pub(crate) fn recorded_latencies(&mut self) -> [Vec<(u64, u64)>; 2] {
         [self.writes.recorded(), self.reads.recorded()]
@@ -242,6 +280,9 @@ impl Drive {
         self.counts = HostCounts::default();
         self.reads = LatencyHistogram::new();
         self.writes = LatencyHistogram::new();
+        self.spent = Spent::default();
+        self.nand.work_from(self.idle);
+        self.link.iter_mut().for_each(|link| link.work_from(self.idle));
         if let Some(watch) = &self.watch {
             watch.count_from_zero();
         }
@@ -257,13 +298,9 @@ impl Drive {
         if self.ftl.due().is_some_and(|due| due <= at) {
             self.do_what_is_due(at).map_err(run_error)?;
         }
-        let done = match &mut self.link {
-            None => self.serve(request, at).map_err(run_error)?,
-            Some(link) => {
-                let taken = link.take(request, at);
-                let done = self.serve(request, taken).map_err(run_error)?;
-                self.link.as_mut().map_or(done, |link| link.give(request, done))
-            }
+        let done = match self.is_metered() || self.link.is_some() {
+            false => self.serve(request, at).map_err(run_error)?,
+            true => self.serve_over_link(request, at).map_err(run_error)?,
         };
         if let Some(holdings) = &mut self.holdings {
             holdings.note(request);
@@ -277,7 +314,27 @@ impl Drive {
             Op::Write => self.writes.record(taken),
             Op::Trim | Op::Flush => {}
         }
+        if let Some([reads, writes]) = &mut self.of_interval {
+            match request.op {
+                Op::Read => reads.record(taken),
+                Op::Write => writes.record(taken),
+                Op::Trim | Op::Flush => {}
+            }
+        }
         Ok(())
+    }
+
+    /// Serves a request that comes over the link, if there is one, and notes where its time goes.
+    #[inline(never)]
+    fn serve_over_link(&mut self, request: &PageRequest, arrived: Time) -> Result<Time, FtlError> {
+        let taken = self.link.as_mut().map_or(arrived, |link| link.take(request, arrived));
+        self.nand.take_host_page();
+        let served = self.serve(request, taken)?;
+        let last = self.nand.take_host_page().unwrap_or_default();
+        let given = self.link.as_mut().map_or(served, |link| link.give(request, served));
+        let link = self.link.as_ref().map(LinkState::link);
+        self.spent.note(request, link, &Moments { arrived, taken, served, given, last });
+        Ok(given)
     }
 
     /// The FTL's work before a request that arrives at `at`. Each step begins when it was due, and the request waits

@@ -5,6 +5,8 @@ use hdrhistogram::Histogram;
 
 /// Significant digits that percentiles are kept to.
 const DIGITS: u8 = 4;
+/// Those of the percentiles of an interval: such a histogram takes 150 KB, and is emptied at each point of a series.
+const DIGITS_OF_INTERVALS: u8 = 3;
 /// The longest latency that needs no growth: 2^27 ns, 134 ms. Counters up to a quarter of an hour take twice the
 /// memory.
 const LONGEST_NS: u64 = 1 << 27;
@@ -23,9 +25,24 @@ pub(crate) struct LatencyHistogram {
 impl LatencyHistogram {
     /// An empty histogram.
     pub(crate) fn new() -> Self {
+        Self::with_digits(DIGITS)
+    }
+
+    /// One of an interval.
+    pub(crate) fn of_interval() -> Self {
+        Self::with_digits(DIGITS_OF_INTERVALS)
+    }
+
+    /// Empties it.
+    pub(crate) fn clear(&mut self) {
+        self.histogram.reset();
+        (self.sum_ns, self.max_ns, self.run_count) = (0, 0, 0);
+    }
+
+    fn with_digits(digits: u8) -> Self {
         // The arguments are constants that the crate accepts.
         #[expect(clippy::unwrap_used)]
-        let mut histogram = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).unwrap();
+        let mut histogram = Histogram::new_with_bounds(1, LONGEST_NS, digits).unwrap();
         histogram.auto(true);
         Self { histogram, sum_ns: 0, max_ns: 0, run_ns: 0, run_count: 0 }
     }
@@ -49,6 +66,11 @@ impl LatencyHistogram {
             self.max_ns = self.max_ns.max(self.run_ns);
             self.run_count = 0;
         }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.histogram.len() + self.run_count
     }
 
     /// Latencies in nanoseconds that were recorded, to four digits, ascending, and how often each was.

@@ -26,6 +26,8 @@ mod run;
 mod saved;
 mod saving;
 mod session;
+mod spent;
+pub mod steady;
 mod told;
 #[cfg(not(feature = "zstd"))]
 mod unsaved;

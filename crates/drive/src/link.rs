@@ -4,7 +4,7 @@
 //! is a latency of each request, as of a pipeline: it does not bound how many there are.
 
 use phelsuma_nand::Time;
-use phelsuma_nand::sim::Channel;
+use phelsuma_nand::sim::{Channel, Meter};
 use phelsuma_nand::state::Preserve;
 use phelsuma_trace::{Op, PageRequest};
 
@@ -27,42 +27,69 @@ pub(crate) struct LinkState {
     #[preserve(fixed)]
     link: Link,
     moving: Channel,
+    meter: Meter,
+}
+
+impl Link {
+    /// What a request takes of firmware and, without waiting, of the link, in nanoseconds.
+    pub(crate) fn times(&self, request: &PageRequest) -> (u64, u64) {
+        let pages = u64::from(request.pages);
+        match request.op {
+            Op::Write => (self.write_ns + self.write_page_ns * pages, self.page_ns * pages),
+            Op::Read => (self.read_ns, self.page_ns * pages),
+            Op::Trim | Op::Flush => (0, 0),
+        }
+    }
 }
 
 impl LinkState {
     pub(crate) fn new(link: Link) -> Self {
-        Self { link, moving: Channel::default() }
+        Self { link, moving: Channel::default(), meter: Meter::default() }
+    }
+
+    /// Its constants.
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Counts from this moment on how long it moves pages.
+    pub(crate) fn work_from(&mut self, from: Time) {
+        self.meter.begin(from);
+    }
+
+    /// How long it moved pages until then, in nanoseconds.
+    pub(crate) fn busy_until(&self, end: Time) -> u64 {
+        self.meter.until(end).iter().sum()
     }
 
     /// When the FTL has a request that arrives at `at`.
     pub(crate) fn take(&mut self, request: &PageRequest, at: Time) -> Time {
+        let (firmware, moving) = self.link.times(request);
         match request.op {
-            Op::Write => {
-                let pages = u64::from(request.pages);
-                let ready = at + (self.link.write_ns + self.link.write_page_ns * pages);
-                self.moved(ready, pages)
-            }
-            Op::Read => at + self.link.read_ns,
-            Op::Trim | Op::Flush => at,
+            Op::Write => self.moved(at + firmware, moving),
+            Op::Read | Op::Trim | Op::Flush => at + firmware,
         }
     }
 
     /// When the host has the answer to a request that the FTL has completed at `done`.
     pub(crate) fn give(&mut self, request: &PageRequest, done: Time) -> Time {
         match request.op {
-            Op::Read => self.moved(done, u64::from(request.pages)),
+            Op::Read => self.moved(done, self.link.times(request).1),
             Op::Write | Op::Trim | Op::Flush => done,
         }
     }
 
-    /// Pages are ready to be moved at `ready`.
-    fn moved(&mut self, ready: Time, pages: u64) -> Time {
-        self.moving.take(ready, self.link.page_ns * pages)
+    /// Pages are ready to be moved at `ready`, which takes so many nanoseconds.
+    fn moved(&mut self, ready: Time, nanos: u64) -> Time {
+        let done = self.moving.take(ready, nanos);
+        self.meter.note(0, Time(done.0.saturating_sub(nanos)), done);
+        done
     }
 
     /// Power is back.
     pub(crate) fn reset(&mut self) {
         self.moving = Channel::default();
+        self.meter = Meter::default();
     }
 }
 

@@ -4,9 +4,9 @@ use crate::bytes::show_bytes;
 use crate::config::{FoldChoice, Input, RunConfig};
 use crate::drive::Drive;
 use crate::result::{
-    ChannelResult, Channels, CompositionNames, EraseCounts, FlashCounts, GeometryResult, HostCounts, Machine,
-    ManagementSeconds, RamBytes, RamColumn, ReadsWeighted, RunResult, SeriesPoint, Throughput, VictimChoices,
-    WriteAmplification,
+    ChannelResult, Channels, CompositionNames, EraseCounts, FlashCounts, GeometryResult, HostCounts, Latencies,
+    Latency, Machine, ManagementSeconds, PointOfDrive, RamBytes, RamColumn, ReadsWeighted, RunResult, SeriesPoint,
+    Throughput, VictimChoices, WriteAmplification,
 };
 use phelsuma_ftl::{Counter, RamLedger};
 use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time, Timing};
@@ -20,22 +20,56 @@ const POINTS_MAX: usize = 1 << 18;
 
 /// Each two points as one.
 fn halved(series: &[SeriesPoint]) -> Vec<SeriesPoint> {
-    let mut from = 0;
+    let (mut from, mut began) = (0, 0.0);
     let joined = series.chunks_exact(2).map(|two| {
         let (one, other) = (two[0], two[1]);
         let pages = [one.write_pages - from, other.write_pages - one.write_pages].map(|pages| pages as f64);
         from = other.write_pages;
+        let seconds = [one.simulated_seconds - began, other.simulated_seconds - one.simulated_seconds];
+        began = other.simulated_seconds;
         let programs = one.write_amplification * pages[0] + other.write_amplification * pages[1];
         SeriesPoint {
             write_amplification: programs / (pages[0] + pages[1]),
             erases: one.erases + other.erases,
             validity_reads: one.validity_reads + other.validity_reads,
             validity_programs: one.validity_programs + other.validity_programs,
+            of_drive: one.of_drive.zip(other.of_drive).map(|(one, other)| merged(&one, &other, seconds)),
             ..other
         }
     });
     joined.collect()
 }
+
+/// Two points that took so many seconds as one. Means and rates are exact, a percentile is the larger of both.
+fn merged(one: &PointOfDrive, other: &PointOfDrive, seconds: [f64; 2]) -> PointOfDrive {
+    let weighted = |a: f64, b: f64, [x, y]: [f64; 2]| if x + y > 0.0 { (a * x + b * y) / (x + y) } else { 0.0 };
+    let rate = |of: fn(&Throughput) -> f64| weighted(of(&one.throughput), of(&other.throughput), seconds);
+    let latency = |a: Option<Latency>, b: Option<Latency>, counts: [u64; 2]| match (a, b) {
+        (Some(a), Some(b)) => Some(Latency {
+            mean: weighted(a.mean, b.mean, counts.map(|count| count as f64)),
+            p50: a.p50.max(b.p50),
+            p99: a.p99.max(b.p99),
+            p999: a.p999.max(b.p999),
+            max: a.max.max(b.max),
+        }),
+        (a, b) => a.or(b),
+    };
+    let (a, b) = (&one.latency_us, &other.latency_us);
+    let ([reads, writes], [reads_after, writes_after]) = (one.requests, other.requests);
+    PointOfDrive {
+        throughput: Throughput {
+            read_mb_per_second: rate(|of| of.read_mb_per_second),
+            write_mb_per_second: rate(|of| of.write_mb_per_second),
+            requests_per_second: rate(|of| of.requests_per_second),
+        },
+        latency_us: Latencies {
+            read: latency(a.read, b.read, [reads, reads_after]),
+            write: latency(a.write, b.write, [writes, writes_after]),
+        },
+        requests: [reads + reads_after, writes + writes_after],
+    }
+}
+
 /// The write amplification of the last two halves of a steady run differs by less.
 const STEADY: f64 = 0.005;
 
@@ -50,6 +84,14 @@ impl Mark {
     /// Where the drive stands.
     pub(crate) fn of(drive: &Drive) -> Self {
         Self { programs: drive.nand().stats().total().programs, write_pages: drive.counts().write_pages }
+    }
+}
+
+impl Mark {
+    /// Programs since then for each of so many host pages written; none of none.
+    pub(crate) fn amplification(&self, drive: &Drive, write_pages: u64) -> Option<f64> {
+        let programs = drive.nand().stats().total().programs - self.programs;
+        (write_pages > 0).then(|| per_page(programs, write_pages))
     }
 }
 
@@ -71,6 +113,8 @@ pub(crate) struct Measurement {
     interval: Option<u64>,
     series: Vec<SeriesPoint>,
     series_from: (u64, FlashStats),
+    /// The host's counts and the moment of the last point.
+    point_from: (HostCounts, Time),
     moments: Vec<Moment>,
     spacing: u64,
     /// The largest of these moments and the end, by the papers' column. A merge under way takes RAM, for one.
@@ -80,7 +124,10 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
-    pub(crate) fn begin(drive: &Drive, interval: Option<u64>) -> Self {
+    pub(crate) fn begin(drive: &mut Drive, interval: Option<u64>) -> Self {
+        if interval.is_some() && drive.is_metered() {
+            drive.keep_intervals();
+        }
         let nand = drive.nand();
         let blocks = nand.geometry().blocks();
         Self {
@@ -92,6 +139,7 @@ impl Measurement {
             interval,
             series: Vec::new(),
             series_from: (0, *nand.stats()),
+            point_from: (HostCounts::default(), drive.idle()),
             moments: Vec::new(),
             spacing: 64,
             ram: drive.ftl().ram(),
@@ -114,9 +162,9 @@ impl Measurement {
     }
 
     /// Notes where things stand, if it is time for that.
-    pub(crate) fn look(&mut self, drive: &Drive) {
+    pub(crate) fn look(&mut self, drive: &mut Drive) {
         let written = drive.counts().write_pages;
-        let now = drive.nand().stats();
+        let now = *drive.nand().stats();
         if written >= self.moments.last().map_or(0, |m| m.write_pages) + self.spacing {
             let programs = now.total().programs - self.stats.total().programs;
             self.moments.push(Moment { write_pages: written, programs });
@@ -132,6 +180,7 @@ impl Measurement {
         }
         if self.interval.is_some_and(|i| written >= self.series_from.0 + i) {
             self.point(drive);
+            drive.begin_interval();
         }
     }
 
@@ -142,12 +191,13 @@ impl Measurement {
         }
     }
 
-    fn point(&mut self, drive: &Drive) {
+    fn point(&mut self, drive: &mut Drive) {
         let written = drive.counts().write_pages;
         let now = *drive.nand().stats();
         let (from, then) = self.series_from;
         let stats = now.since(&then);
         let (since, validity) = (stats.total(), stats.of(Purpose::Validity));
+        let of_drive = self.point_of_drive(drive);
         self.series.push(SeriesPoint {
             write_pages: written,
             write_amplification: per_page(since.programs, written - from),
@@ -155,12 +205,29 @@ impl Measurement {
             validity_reads: validity.reads,
             validity_programs: validity.programs,
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
+            of_drive,
         });
         self.series_from = (written, now);
         if self.series.len() == POINTS_MAX {
             self.series = halved(&self.series);
             self.interval = self.interval.map(|pages| pages.saturating_mul(2));
         }
+    }
+
+    /// Rates and latencies since the last point.
+    fn point_of_drive(&mut self, drive: &mut Drive) -> Option<PointOfDrive> {
+        let (counts, now) = (*drive.counts(), drive.idle());
+        let (before, then) = core::mem::replace(&mut self.point_from, (counts, now));
+        let requests = drive.interval_requests()?;
+        let latency_us = drive.interval_latencies()?;
+        let since = HostCounts {
+            read_pages: counts.read_pages - before.read_pages,
+            write_pages: counts.write_pages - before.write_pages,
+            requests: counts.requests - before.requests,
+            ..HostCounts::default()
+        };
+        let throughput = throughput(&since, drive.nand().geometry(), now.0 - then.0);
+        Some(PointOfDrive { throughput, latency_us, requests })
     }
 
     /// By how much the last loop of a trace exceeds the one before, and else the second half the first, given what stands at
@@ -184,11 +251,6 @@ impl Measurement {
         let stats = drive.nand().stats().since(&self.stats);
         let total = stats.total();
         let delta = config.timing.delta();
-        let [mapping, validity, victim, placement] = config.composition.names();
-        let [metadata, power, collection] = config.composition.other_names();
-        let (wear, slc) = (config.composition.name_of_wear(), config.composition.name_of_slc());
-        let write_cache =
-            config.write_cache.map(|cache| format!("{}({})", cache.policy.name(), show_bytes(cache.bytes)));
         let (workload, fold, loops) = match &config.input {
             Input::Workload(workload) => (workload.to_string(), None, None),
             Input::Trace { trace, fold, loops } => {
@@ -207,18 +269,7 @@ impl Measurement {
         RunResult {
             schema: "phelsuma.run/1",
             ftl: config.ftl.clone(),
-            composition: CompositionNames {
-                mapping,
-                validity,
-                victim,
-                placement,
-                metadata,
-                power,
-                collection,
-                wear,
-                slc,
-                write_cache,
-            },
+            composition: composition_names(config),
             seed: config.seed,
             oracle: config.composition.knowledge().is_some(),
             geometry: geometry_result(drive, geometry),
@@ -227,7 +278,7 @@ impl Measurement {
             input: None,
             loops,
             timing: config.timing_name.clone(),
-            times_are_of_flash_alone: config.link.is_none() && config.timing.unit_pages == 1,
+            times_are_of_flash_alone: config.times_are_of_flash_alone(),
             delta,
             steady: drift.map(|drift| drift.abs() < STEADY),
             drift,
@@ -254,6 +305,7 @@ impl Measurement {
             channels: channels(drive, &self.channels, geometry, drive.idle().0 - self.began.0),
             latency_us: drive.latencies(),
             throughput: throughput(&host, geometry, drive.idle().0 - self.began.0),
+            time: drive.time_spent(self.began),
             distributions: drive.distributions(),
             simulated_seconds: (drive.idle().0 - self.began.0) as f64 / 1e9,
             backlog_seconds: drive.backlog_ns().map(|ns| ns as f64 / 1e9),
@@ -295,11 +347,17 @@ impl Measurement {
 fn channels(drive: &Drive, before: &[ChannelStats], geometry: &Geometry, elapsed_ns: u64) -> Channels {
     let since = || drive.nand().channel_stats().iter().zip(before).map(|(now, before)| *now - *before);
     let die_ns = (elapsed_ns * u64::from(geometry.dies_per_channel())).max(1) as f64;
+    let work = drive.nand().work_until(drive.idle()).map(|work| work.busy().collect::<Vec<u64>>());
+    let of_dies = |channel: usize| {
+        let dies = work.iter().flat_map(|dies| dies.iter().zip(0..));
+        dies.filter(|(_, die)| geometry.channel_of(*die) as usize == channel).map(|(ns, _)| ns).sum::<u64>()
+    };
     let each: Vec<ChannelResult> = since()
-        .map(|stats| ChannelResult {
+        .enumerate()
+        .map(|(channel, stats)| ChannelResult {
             host_reads: stats.host_reads,
             host_programs: stats.host_programs,
-            busy: stats.busy_ns as f64 / die_ns,
+            busy: if work.is_some() { of_dies(channel) } else { stats.busy_ns } as f64 / die_ns,
         })
         .collect();
     let spread = |of: fn(ChannelStats) -> u64| {
@@ -315,6 +373,16 @@ fn channels(drive: &Drive, before: &[ChannelStats], geometry: &Geometry, elapsed
     }
 }
 
+/// The names of the parts.
+pub(crate) fn composition_names(config: &RunConfig) -> CompositionNames {
+    let composition = &config.composition;
+    let [mapping, validity, victim, placement] = composition.names();
+    let [metadata, power, collection] = composition.other_names();
+    let (wear, slc) = (composition.name_of_wear(), composition.name_of_slc());
+    let write_cache = config.write_cache.map(|cache| format!("{}({})", cache.policy.name(), show_bytes(cache.bytes)));
+    CompositionNames { mapping, validity, victim, placement, metadata, power, collection, wear, slc, write_cache }
+}
+
 /// Takes figures that have a place of their own out of the counters.
 fn take_victim_choices(counters: &mut BTreeMap<String, u64>) -> Option<VictimChoices> {
     let count = counters.remove("victim_choices").filter(|count| *count > 0);
@@ -323,7 +391,7 @@ fn take_victim_choices(counters: &mut BTreeMap<String, u64>) -> Option<VictimCho
     Some(VictimChoices { count, blocks_examined_mean: examined as f64 / count as f64, blocks_examined_max: max })
 }
 
-fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
+pub(crate) fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryResult {
     let shape = drive.ftl().shape();
     let nand = drive.nand();
     let bad = (0..geometry.blocks()).filter(|b| nand.is_bad(Block(*b))).count() as u64;
@@ -432,7 +500,8 @@ fn write_amplification(stats: &FlashStats, write_pages: u64, delta: f64) -> Opti
     })
 }
 
-fn throughput(host: &HostCounts, geometry: &Geometry, ns: u64) -> Throughput {
+/// What the host moved in so many nanoseconds, a second.
+pub(crate) fn throughput(host: &HostCounts, geometry: &Geometry, ns: u64) -> Throughput {
     let a_second = |count: f64| if ns == 0 { 0.0 } else { count * 1e9 / ns as f64 };
     let mb = |pages: u64| pages as f64 * f64::from(geometry.page_bytes()) / 1e6;
     Throughput {
@@ -522,7 +591,7 @@ mod tests {
         let geometry = config.shape.geometry(64 << 20).unwrap();
         let mut drive = formatted(&config, &geometry).unwrap();
         let logical = config.shape.logical_pages(&geometry);
-        let mut measurement = Measurement::begin(&drive, None);
+        let mut measurement = Measurement::begin(&mut drive, None);
         let (mut n, mut largest) = (0u32, 0);
         let ram = |drive: &Drive| drive.ftl().ram().papers_total();
         // Until it has less than before.
@@ -539,7 +608,7 @@ mod tests {
             };
             drive.submit(&request).unwrap();
             if drive.counts().write_pages >= measurement.next_look() {
-                measurement.look(&drive);
+                measurement.look(&mut drive);
                 largest = largest.max(ram(&drive));
             }
             n += 1;
@@ -560,11 +629,39 @@ mod tests {
             validity_reads: 1,
             validity_programs: 2,
             simulated_seconds: write_pages as f64,
+            of_drive: None,
         };
         let four = [point(10, 1.0, 1), point(20, 2.0, 2), point(30, 3.0, 3), point(60, 7.0, 4)];
         let two = halved(&four);
         assert_eq!(two.iter().map(|p| (p.write_pages, p.erases)).collect::<Vec<_>>(), [(20, 3), (60, 7)]);
         assert_eq!(two.iter().map(|p| p.write_amplification).collect::<Vec<_>>(), [1.5, 6.0]);
         assert_eq!((two[1].validity_reads, two[1].validity_programs, two[1].simulated_seconds), (2, 4, 60.0));
+    }
+
+    #[test]
+    fn rates_and_means_of_two_points_are_weighted_and_percentiles_are_the_larger() {
+        let point = |write_pages: u64, mb: f64, writes: u64, us: f64| SeriesPoint {
+            write_pages,
+            write_amplification: 1.0,
+            erases: 0,
+            validity_reads: 0,
+            validity_programs: 0,
+            simulated_seconds: write_pages as f64,
+            of_drive: Some(PointOfDrive {
+                throughput: Throughput { write_mb_per_second: mb, ..Throughput::default() },
+                latency_us: Latencies {
+                    read: None,
+                    write: Some(Latency { mean: us, p50: us, p99: us, p999: us, max: us }),
+                },
+                requests: [0, writes],
+            }),
+        };
+        let two =
+            halved(&[point(10, 8.0, 1, 4.0), point(40, 4.0, 3, 2.0), point(50, 1.0, 1, 1.0), point(60, 3.0, 1, 9.0)]);
+        let rates: Vec<f64> = two.iter().map(|p| p.of_drive.unwrap().throughput.write_mb_per_second).collect();
+        assert_eq!(rates, [5.0, 2.0]);
+        let first = two[0].of_drive.unwrap();
+        assert_eq!((first.latency_us.read, first.requests), (None, [0, 4]));
+        assert_eq!(first.latency_us.write, Some(Latency { mean: 2.5, p50: 4.0, p99: 4.0, p999: 4.0, max: 4.0 }));
     }
 }

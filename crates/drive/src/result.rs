@@ -178,6 +178,99 @@ pub struct EraseCounts {
     pub stddev: f64,
 }
 
+/// What a point of the series has besides where [times are not of flash alone](RunResult::times_are_of_flash_alone).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PointOfDrive {
+    /// What the host moved in a second since the point before.
+    pub throughput: Throughput,
+    /// Latencies since the point before; percentiles to three digits. Where points were merged, each percentile is the
+    /// larger of the two.
+    pub latency_us: Latencies,
+    /// Read requests, and write requests: what means are weighted with.
+    #[serde(skip)]
+    pub requests: [u64; 2],
+}
+
+/// Where the measured time went. Each share is of the time from the begin to the completion of the last request. Work that
+/// was accepted before it and done within it counts, and what is done after it does not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimeSpent {
+    /// Of the dies.
+    pub dies: DieShares,
+    /// Of the channels.
+    pub channels: ChannelShares,
+    /// Of link and firmware; none if the timing has none.
+    pub link: Option<LinkShares>,
+    /// Of a mean request.
+    pub request_us: RequestTimes,
+}
+
+/// Mean share of the time for which a die's cells were at work, by cause. A program of pages for several causes counts by
+/// their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DieShares {
+    /// All of them: the sum of the others.
+    pub busy: f64,
+    /// Sensing pages that the host reads, or writes in part.
+    pub host_reads: f64,
+    /// Programming pages that the host writes.
+    pub host_programs: f64,
+    /// Sensing pages that are moved: gc, merge, wear, placement.
+    pub collection_reads: f64,
+    /// Programming them.
+    pub collection_programs: f64,
+    /// All erases.
+    pub erases: f64,
+    /// Sensing and programming translation pages.
+    pub translation: f64,
+    /// The same of validity metadata.
+    pub validity: f64,
+    /// The same of everything else.
+    pub other: f64,
+}
+
+/// Shares of the time for which channels moved pages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChannelShares {
+    /// Their mean.
+    pub busy: f64,
+    /// By channel.
+    pub each: Vec<f64>,
+}
+
+/// The host's side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LinkShares {
+    /// Share of the time for which the link moved pages.
+    pub busy: f64,
+    /// Requests that were in the firmware, on average. It is a pipeline without a bound, so it has no share.
+    pub firmware_requests_mean: f64,
+}
+
+/// Where the time of a mean request went, in microseconds: the parts add up to the mean latency.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RequestTime {
+    /// Firmware.
+    pub firmware: f64,
+    /// Moving its pages over the link.
+    pub link: f64,
+    /// Waiting for the link.
+    pub link_waiting: f64,
+    /// Cells and channel, of the page that was done last; nothing if that was in a buffer.
+    pub flash: f64,
+    /// Waiting in the drive until then: for dies, channels and buffers, collections, and metadata.
+    pub waiting: f64,
+}
+
+/// [`RequestTime`] of reads and writes; none where there was no such request.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RequestTimes {
+    /// Of read requests.
+    pub read: Option<RequestTime>,
+    /// Of write requests.
+    pub write: Option<RequestTime>,
+}
+
 /// A point of the series: what happened since the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SeriesPoint {
@@ -193,6 +286,9 @@ pub struct SeriesPoint {
     pub validity_programs: u64,
     /// Simulated time so far while counted, in seconds.
     pub simulated_seconds: f64,
+    /// Rates and latencies; only where times are not of flash alone.
+    #[serde(flatten)]
+    pub of_drive: Option<PointOfDrive>,
 }
 
 /// The cost of finding the victims that the policy chose.
@@ -276,7 +372,8 @@ pub struct ChannelResult {
     pub host_reads: u64,
     /// Pages that the host wrote, where they were programmed first.
     pub host_programs: u64,
-    /// Share of the simulated time in which its dies were at work, transfers included: their mean.
+    /// Share of the simulated time in which its dies were at work, transfers included: their mean. Where times are not of
+    /// flash alone, transfers are not included, and only what lies within the simulated time counts.
     pub busy: f64,
 }
 
@@ -403,6 +500,9 @@ pub struct RunResult {
     pub latency_us: Latencies,
     /// What the host moved in a second.
     pub throughput: Throughput,
+    /// Where the time went; only where times are not of flash alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<TimeSpent>,
     /// Lifetimes of pages and dormant periods of blocks; only there if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distributions: Option<Distributions>,

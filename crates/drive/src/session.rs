@@ -71,7 +71,7 @@ impl Session {
         }
         fill(&mut drive, &config, config.shape.logical_pages(&geometry), reporter)?;
         drive.begin_counting(config.arrival);
-        let measurement = Measurement::begin(&drive, config.interval);
+        let measurement = Measurement::begin(&mut drive, config.interval);
         let next_look = measurement.next_look();
         let cpu_seconds = thread_cpu_seconds() - cpu;
         Ok(Self { config, geometry, drive, measurement, next_look, began, cpu_seconds })
@@ -137,7 +137,7 @@ impl Session {
         }
         self.drive.submit(request)?;
         if self.drive.counts().write_pages >= self.next_look {
-            self.measurement.look(&self.drive);
+            self.measurement.look(&mut self.drive);
             self.next_look = self.measurement.next_look();
         }
         Ok(())
@@ -146,7 +146,7 @@ impl Session {
     /// Waits until the drive is idle, then counts from zero.
     pub fn begin_counting(&mut self) {
         self.drive.begin_counting(self.config.arrival);
-        self.measurement = Measurement::begin(&self.drive, self.config.interval);
+        self.measurement = Measurement::begin(&mut self.drive, self.config.interval);
         self.next_look = self.measurement.next_look();
     }
 

@@ -93,6 +93,36 @@ enum FoldArg {
 }
 
 impl DriveArgs {
+    /// A drive alone, for a test with requests of its own.
+    pub(crate) fn of_drive(
+        capacity: Option<u64>,
+        shape: ShapeArgs,
+        timing: TimingArg,
+        cache: WriteCacheArgs,
+        queue_depth: u32,
+    ) -> Self {
+        Self {
+            workload: Some(Workload::Uniform),
+            trace: Vec::new(),
+            format: FormatArgs::default(),
+            capacity,
+            shape,
+            fill: FillArg::None,
+            warmup: None,
+            passes: None,
+            loops: None,
+            fold: None,
+            queue_depth: Some(queue_depth),
+            open_loop: false,
+            timing,
+            cache,
+            interval: None,
+            distributions: false,
+            cut_at_end: false,
+            requests: None,
+        }
+    }
+
     /// The same with these requests for those of the trace: a `--trace` that stands for what is in memory.
     #[must_use]
     pub fn with_requests(self, requests: Arc<Requests>) -> Self {

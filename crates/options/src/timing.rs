@@ -103,6 +103,37 @@ impl Times {
     }
 }
 
+impl Times {
+    /// Random writes of one page a second that a drive can sustain, at most, with so many programs per page written.
+    ///
+    /// Each die programs, reads the live pages of victims, and erases: `amplification` programs, one less reads, and
+    /// erases to match. Live pages that one sensing brings are read together. Channels and link bound it as well. All
+    /// dies are taken to be at work all of the time, so a drive is below it.
+    #[must_use]
+    pub fn random_writes_per_second(
+        &self,
+        (channels, dies_per_channel): (u32, u32),
+        amplification: f64,
+        pages_per_block: u32,
+    ) -> f64 {
+        let Self { chip, link } = self;
+        let transfer = chip.transfer_ns as f64;
+        let (unit, together) = (f64::from(chip.unit_pages), f64::from(chip.sense_pages));
+        let moved = amplification - 1.0;
+        let live = moved / amplification;
+        let senses = if live > 0.0 { (1.0 - (1.0 - live).powf(together)) / (live * together) } else { 0.0 };
+        let moving = if chip.cache_program { 0.0 } else { transfer };
+        let of_die = amplification * (chip.program_ns as f64 / unit + moving)
+            + moved * (senses * chip.read_ns as f64 + transfer)
+            + amplification * chip.erase_ns as f64 / f64::from(pages_per_block);
+        let of_channel = (amplification + moved) * transfer;
+        let of_link = link.map_or(0.0, |link| link.page_ns as f64);
+        let channels = f64::from(channels);
+        let ns = (of_die / (channels * f64::from(dies_per_channel))).max(of_channel / channels).max(of_link);
+        1e9 / ns
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

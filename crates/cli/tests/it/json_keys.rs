@@ -95,7 +95,10 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let cut = json(&format!("run --ftl dftl-timeout --workload uniform {shape} --cut-at-end --json"));
     let open = json(&format!("run --ftl page --trace {trace} --open-loop --json"));
     let compared = json(&format!("compare --ftl page,fifo --workload uniform {shape} --passes 0.3 --json"));
-    check("phelsuma.run/1", &[run.clone(), of_trace, paged, observed, cut, open, compared[0].clone()]);
+    let of_drive =
+        "--workload mixed:read=20:uniform --capacity 64MiB --timing 970pro --channels 2 --dies 1 --interval 4000";
+    let of_drive = json(&format!("run --ftl page {of_drive} --json"));
+    check("phelsuma.run/1", &[run.clone(), of_trace, paged, observed, cut, open, of_drive, compared[0].clone()]);
     // A result that is compared has the keys of a run, and one more.
     for result in compared.as_array().unwrap() {
         let all = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
@@ -152,7 +155,16 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     check("phelsuma.trace-written/1", &[json(&format!("trace convert {commented} {} --to csv --json", out.display()))]);
     check("phelsuma.trace-list/1", &[json("trace get --json")]);
     check("phelsuma.list/1", &[json("list --json")]);
-    check("phelsuma.timing/1", &[json("timing check 970pro --json")]);
+    check("phelsuma.timing/1", &[json("timing check 970pro --ratio 0.8 --json")]);
+    let steady = "steady --ftl page --set wear=levelling --capacity 64MiB --pages-per-block 32 --json";
+    check(
+        "phelsuma.steady/1",
+        &[
+            json(&format!("{steady} --test latency --timing 970pro --channels 2 --dies 1 --rounds 5 --round 0.01")),
+            json(&format!("{steady} --test write-saturation --round 1s")),
+            json(&format!("{steady} --test throughput --rounds 1 --round 0.01")),
+        ],
+    );
     images();
     served();
     claims();

@@ -49,6 +49,68 @@ fn a_run_is_summed_up() {
 }
 
 #[test]
+fn a_drive_with_a_link_says_where_the_time_went() {
+    let drive = "--workload mixed:read=50:uniform --capacity 64MiB --ratio 0.5";
+    let text = prints(&format!(
+        "run --ftl page {drive} --timing 970pro --channels 2 --dies 1 --queue-depth 8 --interval 4000"
+    ));
+    for part in ["where the time went", "the link moving pages", "waiting in the drive", "requests", " p99.9 "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!prints(&format!("run --ftl page {drive}")).contains("where the time went"));
+    // Rates that are small have decimals.
+    let slow = prints("run --ftl page --workload mixed:pages=512-512:sequential --capacity 64MiB --passes 0.2");
+    let rates = slow.lines().find(|line| line.starts_with("throughput: ")).unwrap();
+    let (_, requests) = rates.split_once("read, ").unwrap();
+    assert!(requests.split_once(' ').unwrap().0.contains('.'), "{rates}");
+}
+
+#[test]
+fn a_steady_state_test_is_printed_and_drawn() {
+    let drive = "--capacity 64MiB --ratio 0.5 --timing 970pro --channels 2 --dies 1 --pages-per-block 64";
+    let test = format!("steady --ftl page {drive} --queue-depth 8");
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("steady-plots");
+    let _ = std::fs::remove_dir_all(&folder);
+    let text = prints(&format!("{test} --test iops --round 0.2 --svg {}", folder.display()));
+    for part in
+        ["test of IOPS", "steady in rounds", "in the window", "R/W 65/35", "4 KiB", "the specification takes 60 s"]
+    {
+        assert!(text.replace('\n', " ").contains(part), "{part}: {text}");
+    }
+    let text = prints(&format!("{test} --test throughput --rounds 2 --svg {}", folder.display()));
+    assert!(text.contains("not steady: 2 rounds are fewer than the 5 of a window"), "{text}");
+    let text = prints(&format!("{test} --test write-saturation --svg {}", folder.display()));
+    assert!(text.contains("capacities written") && !text.contains("steady in"), "{text}");
+    let mut drawn: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    drawn.sort();
+    assert_eq!(drawn, ["iops.svg", "throughput-128KiB.svg", "throughput-1MiB.svg", "write-saturation.svg"]);
+    let of = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    assert!(of("iops.svg").contains("class=\"window\"") && of("iops.svg").ends_with("</svg>\n"));
+    assert!(!of("write-saturation.svg").contains("class=\"window\""));
+}
+
+/// What `timing check --ratio` calculates is what a drive of one die does. On many dies a collection keeps one at work
+/// while others wait, so a drive is below it.
+#[test]
+fn sustained_random_writes_are_near_what_a_drive_does() {
+    for (timing, dies, expected) in [
+        ("970pro", "--channels 1 --dies 1", 0.95..1.05),
+        ("slc", "--channels 1 --dies 1", 0.95..1.05),
+        ("970pro", "--channels 2 --dies 2", 0.4..0.9),
+    ] {
+        let drive = format!("--capacity 128MiB --ratio 0.7 {dies} --timing {timing} --pages-per-block 64");
+        let run = json(&format!("run --ftl page --workload uniform --queue-depth 128 {drive} --json"));
+        let ratio = run["geometry"]["effective_ratio"].as_f64().unwrap();
+        let check = json(&format!("timing check {timing} {dies} --ratio {ratio} --pages-per-block 64 --json"));
+        let [does, at_most] = [&run["throughput"], &check["sustained"]]
+            .map(|of| of.get("requests_per_second").or(of.get("random_writes_per_second")).unwrap().as_f64().unwrap());
+        let share = does / at_most;
+        assert!(expected.contains(&share), "{timing}: {does} of {at_most}, {share}");
+    }
+}
+
+#[test]
 fn what_is_kept_on_flash_is_shown_in_columns_of_its_own() {
     let drive = "--workload uniform --capacity 128MiB --cache 4KiB";
     let text = prints(&format!("compare --ftl page,dftl,geckoftl {drive}"));

@@ -1,5 +1,6 @@
 //! Busy times: dies work on one operation at a time, channels move one page at a time.
 
+use super::meter::{Kind, Meters};
 use super::units::{Place, Units};
 use crate::state::Preserve;
 use crate::{ChannelStats, Geometry, Op, Purpose, Time, Timing};
@@ -15,6 +16,8 @@ pub(crate) struct Busy {
     stats: Vec<ChannelStats>,
     /// In place of `die_free`, of chips that take it.
     units: Option<Units>,
+    /// Who worked when, if that is wanted.
+    pub(crate) meters: Option<Meters>,
 }
 
 /// When an operation was taken up and when it had completed.
@@ -35,6 +38,7 @@ impl Busy {
             units: has_units
                 .then(|| Units::new(geometry.dies(), geometry.channels(), geometry.pages_per_block(), &timing)),
             timing,
+            meters: None,
             die_free: vec![Time::ZERO; geometry.dies() as usize],
             channel_free: vec![Time::ZERO; geometry.channels() as usize],
             stats: vec![ChannelStats::default(); geometry.channels() as usize],
@@ -46,6 +50,12 @@ impl Busy {
         &self.stats
     }
 
+    /// From now on it is noted who works when.
+    pub(crate) fn meter(&mut self) {
+        self.meters =
+            Some(Meters::new(self.die_free.len(), self.timing.planes.max(1) as usize, self.channel_free.len()));
+    }
+
     pub(crate) fn timing(&self) -> &Timing {
         &self.timing
     }
@@ -55,7 +65,7 @@ impl Busy {
     pub(crate) fn read(&mut self, place: Place, op: Op, spare_only: bool) -> Span {
         let Place { die, channel, .. } = place;
         if let Some(units) = &mut self.units {
-            let (start, done, busy) = units.read(place, op.at, spare_only, &self.timing);
+            let (start, done, busy) = units.read(place, op, spare_only, &self.timing, self.meters.as_mut());
             let stats = &mut self.stats[channel as usize];
             stats.host_reads += u64::from(op.purpose == Purpose::Host && !spare_only);
             stats.busy_ns += busy;
@@ -80,6 +90,11 @@ impl Busy {
             *channel = done;
         }
         *die = done;
+        if let Some(meters) = &mut self.meters {
+            meters.senses(place.die, 0, op.purpose, start, start + sense);
+            meters.moves(place.channel, done, transfer);
+            meters.host_page(op.purpose, done, sense + transfer);
+        }
         Span { start, done }
     }
 
@@ -90,7 +105,7 @@ impl Busy {
         let stats = &mut self.stats[channel as usize];
         stats.host_programs += u64::from(op.purpose == Purpose::Host);
         if let Some(units) = &mut self.units {
-            let (done, busy) = units.program(place, op.at, &self.timing);
+            let (done, busy) = units.program(place, op, &self.timing, self.meters.as_mut());
             stats.busy_ns += busy;
             return Span { start: done, done };
         }
@@ -107,20 +122,28 @@ impl Busy {
         }
         let done = ready + program_ns;
         *die = done;
+        if let Some(meters) = &mut self.meters {
+            meters.changes(place.die, op.purpose, Kind::Program, ready, done);
+            meters.moves(place.channel, ready, self.timing.transfer_ns);
+            meters.host_page(op.purpose, done, self.timing.transfer_ns + program_ns);
+        }
         Span { start, done }
     }
 
     #[inline]
-    pub(crate) fn erase(&mut self, place: Place, at: Time) -> Span {
+    pub(crate) fn erase(&mut self, place: Place, op: Op) -> Span {
         let Place { die, channel, .. } = place;
         self.stats[channel as usize].busy_ns += self.timing.erase_ns;
         if let Some(units) = &mut self.units {
-            let (start, done) = units.erase(place, at, &self.timing);
+            let (start, done) = units.erase(place, op, &self.timing, self.meters.as_mut());
             return Span { start, done };
         }
         let die = &mut self.die_free[die as usize];
-        let start = at.max(*die);
+        let start = op.at.max(*die);
         *die = start + self.timing.erase_ns;
+        if let Some(meters) = &mut self.meters {
+            meters.changes(place.die, op.purpose, Kind::Erase, start, *die);
+        }
         Span { start, done: *die }
     }
 
@@ -129,6 +152,7 @@ impl Busy {
         self.die_free.fill(Time::ZERO);
         self.channel_free.fill(Time::ZERO);
         self.units.iter_mut().for_each(Units::reset);
+        self.meters.iter_mut().for_each(Meters::reset);
     }
 }
 
@@ -155,7 +179,7 @@ mod tests {
         assert_eq!(b.program(on(0, 0), host(5)).done, Time(1005));
         assert_eq!(b.read(on(0, 0), host(10), false).done, Time(1105));
         assert_eq!(b.read(on(0, 0), host(10), true).done, Time(1108));
-        assert_eq!(b.erase(on(0, 0), Time(9000)).done, Time(10_500));
+        assert_eq!(b.erase(on(0, 0), host(9000)).done, Time(10_500));
         assert_eq!(b.stats(), [ChannelStats { host_reads: 1, host_programs: 1, busy_ns: 1000 + 100 + 3 + 1500 }]);
     }
 

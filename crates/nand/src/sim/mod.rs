@@ -13,6 +13,7 @@ mod cut;
 mod decay;
 mod fault;
 mod fingerprint;
+mod meter;
 mod odd;
 mod payload;
 mod readers;
@@ -21,6 +22,7 @@ mod units;
 pub use channel::Channel;
 pub use decay::Decay;
 pub use fault::{EraseFault, ProgramFault};
+pub use meter::{HostPage, Kind, Meter, Work};
 pub use readers::Readers;
 
 use crate::state::Preserve;
@@ -147,6 +149,36 @@ impl SimNand {
     /// What each channel has done since the chip set was made.
     pub fn channel_stats(&self) -> &[ChannelStats] {
         self.busy.stats()
+    }
+
+    /// From now on it is noted which die and which channel works when ([`work_until`](Self::work_until)).
+    pub fn meter(&mut self) {
+        self.busy.meter();
+    }
+
+    /// Whether that is noted.
+    #[inline]
+    pub fn is_metered(&self) -> bool {
+        self.busy.meters.is_some()
+    }
+
+    /// Counts that work from this moment on, what was accepted before and is done after it included.
+    pub fn work_from(&mut self, from: Time) {
+        if let Some(meters) = &mut self.busy.meters {
+            meters.begin(from);
+        }
+    }
+
+    /// The work up to this moment; none unless it is [noted](Self::meter).
+    pub fn work_until(&self, end: Time) -> Option<Work> {
+        self.busy.meters.as_ref().map(|meters| meters.until(end))
+    }
+
+    /// Of the pages with [`Purpose::Host`] since this was called before, the one that was done last; none unless it is
+    /// [noted](Self::meter). A page that was buffered took no work.
+    #[inline]
+    pub fn take_host_page(&mut self) -> Option<HostPage> {
+        self.busy.meters.as_mut().map(|meters| meters.take_last())
     }
 
     /// How often `block` was erased.
@@ -362,7 +394,7 @@ impl Nand for SimNand {
         if state.flags & BAD != 0 {
             return Err(EraseError::Bad(block));
         }
-        let span = self.busy.erase(self.place(block, 0), op.at);
+        let span = self.busy.erase(self.place(block, 0), op);
         self.stats.of_mut(op.purpose).erases += 1;
         self.tell(Action::Erase(block), op.purpose, span);
         let state = &self.columns.blocks[block.index()];

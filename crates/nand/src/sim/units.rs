@@ -11,8 +11,9 @@
 //! plane takes operations in the order in which they were asked for, but for reads that suspend.
 
 use super::channel::Channel;
+use super::meter::{Kind, Meters};
 use crate::state::Preserve;
-use crate::{Time, Timing};
+use crate::{Op, Time, Timing};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -74,17 +75,27 @@ impl Units {
     }
 
     /// Takes a page. When it is safe, and how long the die has become busy by it.
-    pub(crate) fn program(&mut self, place: Place, at: Time, timing: &Timing) -> (Time, u64) {
+    pub(crate) fn program(
+        &mut self,
+        place: Place,
+        op: Op,
+        timing: &Timing,
+        mut meters: Option<&mut Meters>,
+    ) -> (Time, u64) {
+        let at = op.at;
         let one_bit = place.one_bit.then(|| timing.in_one_bit_mode());
         let timing = one_bit.as_ref().unwrap_or(timing);
         let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
         // A unit of the block that the program has passed over is padded.
         let passed = die.open.iter().position(|open| open.block == unit.block && open.number != unit.number);
+        if let Some(meters) = &mut meters {
+            meters.collects(unit.block, unit.number, op.purpose);
+        }
         let mut busy = 0;
         if let Some(passed) = passed {
             let passed = die.open.swap_remove(passed);
-            busy += die.write(passed, at, timing, channel);
+            busy += die.write((passed, place), at, timing, channel, meters.as_deref_mut());
         }
         let start = match die.full.as_slice() {
             [(_, first), _] => at.max(*first),
@@ -93,19 +104,33 @@ impl Units {
         let is_last = (place.index + 1).is_multiple_of(timing.unit_pages) || place.index + 1 == self.pages_per_block;
         if is_last {
             die.open.retain(|open| *open != unit);
-            busy += die.write(unit, start, timing, channel);
+            busy += die.write((unit, place), start, timing, channel, meters.as_deref_mut());
             if timing.unit_pages == 1 {
                 // It is collected nowhere, so it is safe when it is in the cells.
+                if let Some(meters) = meters {
+                    meters.host_page(op.purpose, die.changed, timing.transfer_ns + timing.program_ns);
+                }
                 return (die.changed, busy);
             }
         } else if !die.open.contains(&unit) {
             die.open.push(unit);
         }
+        if let Some(meters) = meters {
+            meters.host_page(op.purpose, start, 0);
+        }
         (start, busy)
     }
 
     /// Reads a page or its spare area. When that begins, when its bytes are there, and how long the die is busy by it.
-    pub(crate) fn read(&mut self, place: Place, at: Time, spare_only: bool, timing: &Timing) -> (Time, Time, u64) {
+    pub(crate) fn read(
+        &mut self,
+        place: Place,
+        op: Op,
+        spare_only: bool,
+        timing: &Timing,
+        mut meters: Option<&mut Meters>,
+    ) -> (Time, Time, u64) {
+        let at = op.at;
         let one_bit = place.one_bit.then(|| timing.in_one_bit_mode());
         let timing = one_bit.as_ref().unwrap_or(timing);
         let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
@@ -113,6 +138,9 @@ impl Units {
         let is_buffered = timing.unit_pages > 1
             && (die.open.contains(&unit) || die.full.iter().any(|(full, done)| *full == unit && *done > at));
         if is_buffered {
+            if let Some(meters) = meters {
+                meters.host_page(op.purpose, at, 0);
+            }
             return (at, at, 0);
         }
         let (sense, transfer) = match spare_only {
@@ -134,6 +162,12 @@ impl Units {
             suspends = timing.suspend_ns > 0 && *changed > at.max(plane.reads_done);
             let start = if suspends { at.max(plane.reads_done) } else { at.max(*changed).max(plane.free) };
             let taken = sense + if suspends { timing.suspend_ns } else { 0 };
+            if let Some(meters) = &mut meters {
+                match suspends {
+                    true => meters.suspends(place.die, at_plane, op.purpose, start, taken),
+                    false => meters.senses(place.die, at_plane, op.purpose, start, start + taken),
+                }
+            }
             if suspends {
                 *changed = *changed + taken;
             } else {
@@ -142,6 +176,10 @@ impl Units {
             (start, start + taken, taken)
         };
         let done = if transfer > 0 { channel.take(sensed, transfer) } else { sensed };
+        if let Some(meters) = meters {
+            meters.moves(place.channel, done, transfer);
+            meters.host_page(op.purpose, done, busy + transfer);
+        }
         plane.reads_done = done;
         if !suspends {
             plane.free = plane.free.max(done);
@@ -150,11 +188,15 @@ impl Units {
     }
 
     /// Erases a block. When it begins and ends.
-    pub(crate) fn erase(&mut self, place: Place, at: Time, timing: &Timing) -> (Time, Time) {
+    pub(crate) fn erase(&mut self, place: Place, op: Op, timing: &Timing, meters: Option<&mut Meters>) -> (Time, Time) {
         let die = &mut self.dies[place.die as usize];
         die.open.retain(|open| open.block != place.block);
-        let start = at.max(die.idle());
+        let start = op.at.max(die.idle());
         die.change(start + timing.erase_ns);
+        if let Some(meters) = meters {
+            meters.drops(place.block);
+            meters.changes(place.die, op.purpose, Kind::Erase, start, die.changed);
+        }
         (start, die.changed)
     }
 
@@ -177,11 +219,23 @@ impl Units {
 
 impl Die {
     /// Moves a unit over the channel and into the cells. How long that keeps the die and the channel busy.
-    fn write(&mut self, unit: Unit, at: Time, timing: &Timing, channel: &mut Channel) -> u64 {
+    fn write(
+        &mut self,
+        (unit, place): (Unit, Place),
+        at: Time,
+        timing: &Timing,
+        channel: &mut Channel,
+        meters: Option<&mut Meters>,
+    ) -> u64 {
         let transfer = timing.transfer_ns * u64::from(timing.unit_pages);
         let at = if timing.cache_program { at } else { at.max(self.idle()) };
         let ready = if transfer > 0 { channel.take(at, transfer) } else { at };
-        self.change(ready.max(self.idle()) + timing.program_ns);
+        let start = ready.max(self.idle());
+        self.change(start + timing.program_ns);
+        if let Some(meters) = meters {
+            meters.moves(place.channel, ready, transfer);
+            meters.programs(place.die, unit.block, unit.number, start, self.changed);
+        }
         if self.full.len() == 2 {
             self.full.remove(0);
         }
@@ -204,6 +258,7 @@ impl Die {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Purpose;
 
     const CHIP: Timing = Timing {
         transfer_ns: 10,
@@ -219,9 +274,13 @@ mod tests {
         Place { die: 0, channel: 0, block, index, one_bit: false }
     }
 
+    fn op(at: u64) -> Op {
+        Op::new(Time(at), Purpose::Host)
+    }
+
     /// Programs pages, all asked for at `now`; when each is safe.
     fn programs(units: &mut Units, block: u32, pages: core::ops::Range<u32>, now: u64) -> Vec<u64> {
-        pages.map(|index| units.program(at(block, index), Time(now), &CHIP).0.0).collect()
+        pages.map(|index| units.program(at(block, index), op(now), &CHIP, None).0.0).collect()
     }
 
     #[test]
@@ -235,7 +294,7 @@ mod tests {
         let mut units = Units::new(1, 1, 64, &CHIP);
         let plain = Timing { cache_program: false, ..CHIP };
         (0..16).for_each(|index| {
-            units.program(at(7, index), Time(0), &plain);
+            units.program(at(7, index), op(0), &plain, None);
         });
         assert_eq!(units.dies[0].idle(), Time(4 * 1040), "without cache programs they are not");
     }
@@ -255,7 +314,7 @@ mod tests {
     #[test]
     fn a_page_is_read_from_the_buffer_the_cells_or_the_register() {
         let mut units = Units::new(1, 1, 64, &CHIP);
-        let read = |units: &mut Units, index, now| units.read(at(3, index), Time(now), false, &CHIP).1.0 - now;
+        let read = |units: &mut Units, index, now| units.read(at(3, index), op(now), false, &CHIP, None).1.0 - now;
         programs(&mut units, 3, 0..5, 0);
         assert_eq!(read(&mut units, 4, 10), 0, "its unit is not full");
         assert_eq!(read(&mut units, 0, 10), 0, "its unit is being programmed");
@@ -271,8 +330,8 @@ mod tests {
         for (suspend_ns, read_done, erase_done) in [(0, 1500 + 90, 1500 + 90), (5, 100 + 5 + 90, 1500 + 85)] {
             let mut units = Units::new(1, 1, 64, &CHIP);
             let timing = Timing { suspend_ns, ..CHIP };
-            units.erase(at(1, 0), Time(0), &timing);
-            assert_eq!(units.read(at(2, 0), Time(100), false, &timing).1, Time(read_done));
+            units.erase(at(1, 0), op(0), &timing, None);
+            assert_eq!(units.read(at(2, 0), op(100), false, &timing, None).1, Time(read_done));
             assert_eq!(units.dies[0].idle(), Time(erase_done));
         }
     }
@@ -281,13 +340,13 @@ mod tests {
     fn planes_sense_side_by_side_and_change_together() {
         let timing = Timing { planes: 2, transfer_ns: 0, ..CHIP };
         let mut units = Units::new(1, 1, 64, &timing);
-        let read = |units: &mut Units, index| units.read(at(3, index), Time(0), false, &timing).1.0;
+        let read = |units: &mut Units, index| units.read(at(3, index), op(0), false, &timing, None).1.0;
         // Parts of two pages are dealt to the planes: fast ones to the first, slow ones to the second.
         assert_eq!(
             [read(&mut units, 0), read(&mut units, 2), read(&mut units, 4), read(&mut units, 6)],
             [80, 120, 160, 240]
         );
-        let (start, end) = units.erase(at(9, 0), Time(0), &timing);
+        let (start, end) = units.erase(at(9, 0), op(0), &timing, None);
         assert_eq!((start, end), (Time(240), Time(1740)), "an erase waits for both");
         assert_eq!(read(&mut units, 0), 1820, "and both wait for it");
     }
@@ -297,11 +356,11 @@ mod tests {
         let timing = Timing { slc_program_ns: 100, slc_read_ns: 20, slc_unit_pages: 2, ..CHIP };
         let mut units = Units::new(1, 1, 64, &timing);
         let of = |block, index| Place { one_bit: block == 1, ..at(block, index) };
-        (0..2).for_each(|index| _ = units.program(of(1, index), Time(0), &timing));
+        (0..2).for_each(|index| _ = units.program(of(1, index), op(0), &timing, None));
         assert_eq!(units.dies[0].idle(), Time(2 * 10 + 100), "a unit of two pages is full");
-        (0..4).for_each(|index| _ = units.program(of(2, index), Time(1000), &timing));
+        (0..4).for_each(|index| _ = units.program(of(2, index), op(1000), &timing, None));
         assert_eq!(units.dies[0].idle(), Time(1000 + 4 * 10 + 1000));
-        let read = |units: &mut Units, block| units.read(of(block, 0), Time(9000), false, &timing).1.0 - 9000;
+        let read = |units: &mut Units, block| units.read(of(block, 0), op(9000), false, &timing, None).1.0 - 9000;
         assert_eq!(read(&mut units, 1), 20 + 10);
     }
 
@@ -309,8 +368,8 @@ mod tests {
     fn a_page_that_is_a_unit_of_its_own_is_safe_when_it_is_in_the_cells() {
         let timing = Timing { suspend_ns: 5, ..Timing::array(100, 30, 1000, 1500) };
         let mut units = Units::new(1, 1, 64, &CHIP);
-        assert_eq!(units.program(at(0, 0), Time(7), &timing).0, Time(1007));
-        assert_eq!(units.program(at(0, 1), Time(7), &timing).0, Time(2007));
+        assert_eq!(units.program(at(0, 0), op(7), &timing, None).0, Time(1007));
+        assert_eq!(units.program(at(0, 1), op(7), &timing, None).0, Time(2007));
     }
 
     #[test]
@@ -318,7 +377,7 @@ mod tests {
         let mut units = Units::new(1, 1, 64, &CHIP);
         programs(&mut units, 0, 0..1, 0);
         programs(&mut units, 1, 0..1, 0);
-        units.erase(at(0, 0), Time(0), &CHIP);
+        units.erase(at(0, 0), op(0), &CHIP, None);
         units.reset();
         assert_eq!(units.dies[0].open, [Unit { block: 1, number: 0 }]);
         assert_eq!(units.dies[0].idle(), Time::ZERO);

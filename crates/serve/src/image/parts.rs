@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 21] = [
+        let settings: [&[(&str, &str)]; 23] = [
             &[],
             &[("last.threshold", "5"), ("last.sequential", "40"), ("last.merge-costs", "full"), ("log.blocks", "50")],
             &[
@@ -49,6 +49,7 @@ mod tests {
             ],
             &[("log.instances", "per-channel"), ("log.blocks", "19")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
+            &[("slc", "static"), ("slc.blocks", "9"), ("slc.bits", "4"), ("slc.full", "bypass")],
             &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
             &[
                 ("mapping", "paged"),
