@@ -1,0 +1,220 @@
+//! A cached FTL as its host sees it.
+
+use super::dirty::{DirtyPages, Held};
+use super::policy::CachePolicy;
+use super::slots::InFlight;
+#[cfg(feature = "std")]
+use super::state::State;
+use super::{Cached, Tally};
+use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteRequest};
+use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use phelsuma_nand::state::{Preserve, StateError};
+use phelsuma_nand::{Block, Content, LogicalPage, Nand, Purpose, Time};
+
+impl<N: Nand + 'static> Ftl<N> for Cached<N> {
+    fn shape(&self) -> Shape {
+        self.own.shape
+    }
+
+    fn write(&mut self, nand: &mut N, request: &WriteRequest<'_>, at: Time) -> Result<Time, FtlError> {
+        request.check(&self.own.shape, self.own.page_bytes)?;
+        let mut at = at;
+        for index in 0..request.pages {
+            let content = Held::of(request.data.page(index, self.own.page_bytes));
+            at = self.take_in(nand, request.first.0 + index, content, request.hint, at)?;
+            self.write_out_early(nand, at)?;
+        }
+        Ok(at)
+    }
+
+    fn read(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        cause: Purpose,
+        at: Time,
+        sink: &mut dyn ReadSink,
+    ) -> Result<Time, FtlError> {
+        if self.own.dirty.len() == 0 {
+            return self.below.read(nand, first, pages, cause, at, sink);
+        }
+        self.own.shape.check_range(first, pages)?;
+        let (mut page, end, mut done) = (first.0, first.0 + pages, at);
+        while page < end {
+            // Below is read only what is not here: what is newer here may be unreadable there.
+            let clean = self.own.clean_from(page, end);
+            if clean > 0 {
+                done = done.max(self.below.read(nand, LogicalPage(page), clean, cause, at, sink)?);
+                page += clean;
+            } else if let Some(dirty) = self.own.dirty.get(page) {
+                let held = match &dirty.content {
+                    Held::Nothing => HostPage::Zeros,
+                    Held::Hollow(tag) => HostPage::Data(Content::Hollow(*tag)),
+                    Held::Bytes(bytes) => HostPage::Data(Content::Bytes(bytes)),
+                };
+                sink.page(LogicalPage(page), held);
+                self.own.tally.read += 1;
+                page += 1;
+            }
+        }
+        Ok(done)
+    }
+
+    fn find_mapped(
+        &mut self,
+        nand: &mut N,
+        first: LogicalPage,
+        pages: u32,
+        at: Time,
+        found: &mut dyn FnMut(LogicalPage, bool),
+    ) -> Result<Time, FtlError> {
+        self.own.shape.check_range(first, pages)?;
+        let (mut page, end, mut done) = (first.0, first.0 + pages, at);
+        while page < end {
+            let clean = self.own.clean_from(page, end);
+            if clean > 0 {
+                done = done.max(self.below.find_mapped(nand, LogicalPage(page), clean, at, found)?);
+                page += clean;
+            } else if let Some(dirty) = self.own.dirty.get(page) {
+                found(LogicalPage(page), !matches!(dirty.content, Held::Nothing));
+                page += 1;
+            }
+        }
+        Ok(done)
+    }
+
+    /// A cache that is written out early has no trims in it.
+    fn trim(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
+        self.own.shape.check_range(first, pages)?;
+        let policy = self.own.how.policy;
+        let mut at = at;
+        if policy == CachePolicy::Protected {
+            // A cut may bring back the page's last content, and no older one.
+            at = self.write_out_those(nand, first, pages, at)?;
+        } else if policy == CachePolicy::Fifo {
+            for page in self.own.dirty_in(first, pages) {
+                self.own.dirty.take(page);
+                self.own.tally.dropped += 1;
+            }
+        } else if pages <= self.own.capacity {
+            for page in first.0..first.0 + pages {
+                at = self.take_in(nand, page, Held::Nothing, Hint::None, at)?;
+            }
+            return Ok(at);
+        } else {
+            at = self.write_out_all(nand, at)?;
+        }
+        let done = self.below.trim(nand, first, pages, at)?;
+        if policy.keeps_order() { self.below.flush(nand, done) } else { Ok(done) }
+    }
+
+    fn flush(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        if self.own.how.policy == CachePolicy::Lies {
+            return Ok(at);
+        }
+        let done = self.write_out_all(nand, at)?;
+        self.below.flush(nand, done)
+    }
+
+    fn is_safe_when_flushed(&self) -> bool {
+        self.own.how.is_volatile() || self.below.is_safe_when_flushed()
+    }
+
+    fn due(&self) -> Option<Time> {
+        self.below.due()
+    }
+
+    fn background_step(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
+        // What is due makes everything durable that was written before.
+        let at = match self.below.due() {
+            Some(due) if due <= at && self.own.how.policy != CachePolicy::Lies => self.write_out_all(nand, at)?,
+            _ => at,
+        };
+        match self.below.background_step(nand, at)? {
+            Step::Nothing if self.own.how.policy.is_eager() && self.own.dirty.len() > 0 => {
+                self.write_out_next(nand, at).map(Step::Did)
+            }
+            step => Ok(step),
+        }
+    }
+
+    fn close(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let written = self.write_out_all(nand, at);
+        // A drive that is full is closed all the same.
+        let closed = self.below.close(nand, *written.as_ref().unwrap_or(&at))?;
+        written.map(|_| closed)
+    }
+
+    fn power_fail(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {
+        let mut at = at;
+        if !self.own.how.is_volatile() {
+            at = self.write_out_all(nand, at)?;
+            if self.below.is_safe_when_flushed() {
+                at = self.below.flush(nand, at)?;
+            }
+        }
+        self.below.power_fail(nand, at)
+    }
+
+    fn copy(&self) -> Box<dyn Ftl<N>> {
+        Box::new(Self { below: self.below.copy(), own: self.own.clone() })
+    }
+
+    fn warm(&self, nand: &N, pages: &[LogicalPage]) {
+        self.below.warm(nand, pages);
+    }
+
+    fn reports_stale(&self) -> bool {
+        self.below.reports_stale()
+    }
+
+    #[cfg(feature = "std")]
+    fn state(&mut self) -> Result<Box<dyn Preserve + '_>, StateError> {
+        Ok(Box::new(State { below: self.below.state()?, own: &mut self.own }))
+    }
+
+    fn write_cache(&mut self) -> Option<&mut Self> {
+        Some(self)
+    }
+
+    fn ram(&self) -> RamLedger {
+        let mut ledger = self.below.ram();
+        let pages = u64::from(self.own.capacity);
+        ledger.index("buffer.write_cache", pages * u64::from(self.own.page_bytes) + self.own.run.capacity() as u64);
+        ledger.index("index.write_cache", DirtyPages::index_bytes(pages) + InFlight::bytes(pages));
+        ledger
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let mut counters = self.below.counters();
+        let Tally { absorbed, dropped, read, waits } = self.own.tally;
+        counters.extend([
+            Counter::sum("write_cache_absorbed", absorbed),
+            Counter::sum("write_cache_dropped", dropped),
+            Counter::sum("write_cache_read", read),
+            Counter::sum("write_cache_waits", waits),
+            Counter::level("write_cache_dirty", self.own.dirty.len() as u64),
+        ]);
+        counters
+    }
+
+    fn look_at_blocks(&self, first: Block, out: &mut [BlockLook]) -> bool {
+        self.below.look_at_blocks(first, out)
+    }
+
+    fn look_at_gecko(&self) -> Option<GeckoLook> {
+        self.below.look_at_gecko()
+    }
+
+    fn look_at_extents(&self, nand: &mut N) -> Option<Vec<ExtentLook>> {
+        self.below.look_at_extents(nand)
+    }
+
+    fn check(&mut self, nand: &mut N) -> Vec<Finding> {
+        self.below.check(nand)
+    }
+}
