@@ -240,9 +240,12 @@ impl Subject for Config {
         let mixed = page.wrapping_mul(0x9e37_79b9) ^ number.wrapping_mul(0x85eb_ca6b);
         match self.composition.knowledge() {
             // Any handle, one that the drive does not have among them.
-            None => self.composition.handles().map_or(Hint::None, |count| {
-                Hint::Handle((u64::from(mixed) * (u64::from(count) + 1) >> u32::BITS) as u8)
-            }),
+            None => {
+                let handles = self.composition.page_mapped().and_then(|parts| parts.placement.handles());
+                handles.map_or(Hint::None, |count| {
+                    Hint::Handle(((u64::from(mixed) * (u64::from(count) + 1)) >> u32::BITS) as u8)
+                })
+            }
             Some(Knowledge::Classes(classes)) => Hint::Class((page % u32::from(classes)) as u8),
             // Of all lengths; some never, and some of nothing.
             Some(Knowledge::Deaths) => match mixed >> 28 {

@@ -170,11 +170,6 @@ impl Composition {
         self.page_mapped().and_then(|parts| parts.placement.knowledge())
     }
 
-    /// How many placement handles of the host's it goes by; none if it ignores them.
-    pub fn handles(&self) -> Option<u8> {
-        self.page_mapped().and_then(|parts| parts.placement.handles())
-    }
-
     /// Why it is not to hold real data, in a few words; none for all FTLs that could be built.
     pub fn why_oracle(&self) -> Option<&'static str> {
         Some(match self.knowledge()? {

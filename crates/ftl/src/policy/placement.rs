@@ -310,7 +310,8 @@ impl Chosen<PlacementSpec> {
         self.part().knows.map(|knows| knows(self))
     }
 
-    pub(crate) fn handles(&self) -> Option<u8> {
+    /// How many placement handles of the host's it goes by; none if it ignores them.
+    pub fn handles(&self) -> Option<u8> {
         self.part().handles.map(|handles| handles(self))
     }
 
