@@ -314,14 +314,20 @@ impl Drive {
             Op::Write => self.writes.record(taken),
             Op::Trim | Op::Flush => {}
         }
-        if let Some([reads, writes]) = &mut self.of_interval {
-            match request.op {
-                Op::Read => reads.record(taken),
-                Op::Write => writes.record(taken),
-                Op::Trim | Op::Flush => {}
-            }
+        if self.of_interval.is_some() {
+            self.record_of_interval(request.op, taken);
         }
         Ok(())
+    }
+
+    #[inline(never)]
+    fn record_of_interval(&mut self, op: Op, taken: u64) {
+        let Some([reads, writes]) = &mut self.of_interval else { return };
+        match op {
+            Op::Read => reads.record(taken),
+            Op::Write => writes.record(taken),
+            Op::Trim | Op::Flush => {}
+        }
     }
 
     /// Serves a request that comes over the link, if there is one, and notes where its time goes.

@@ -91,9 +91,7 @@ impl Busy {
         }
         *die = done;
         if let Some(meters) = &mut self.meters {
-            meters.senses(place.die, 0, op.purpose, start, start + sense);
-            meters.moves(place.channel, done, transfer);
-            meters.host_page(op.purpose, done, sense + transfer);
+            meters.read(place, op.purpose, start, done, (sense, transfer));
         }
         Span { start, done }
     }
@@ -123,9 +121,7 @@ impl Busy {
         let done = ready + program_ns;
         *die = done;
         if let Some(meters) = &mut self.meters {
-            meters.changes(place.die, op.purpose, Kind::Program, ready, done);
-            meters.moves(place.channel, ready, self.timing.transfer_ns);
-            meters.host_page(op.purpose, done, self.timing.transfer_ns + program_ns);
+            meters.program(place, op.purpose, ready, done, self.timing.transfer_ns);
         }
         Span { start, done }
     }

@@ -3,6 +3,7 @@
 //! Work is accepted ahead of its time: a unit in a buffer is programmed after its request has completed. So the last
 //! spans are kept, and what lies outside the measured span is not counted.
 
+use super::units::Place;
 use crate::state::Preserve;
 use crate::{Purpose, Time};
 use alloc::collections::VecDeque;
@@ -205,6 +206,31 @@ impl Meters {
         if purpose == Purpose::Host && done >= self.last.done {
             self.last = HostPage { done, work_ns };
         }
+    }
+
+    /// A page that is sensed and moved out, on a die of one plane. Apart, as most runs have no meters.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read(
+        &mut self,
+        place: Place,
+        purpose: Purpose,
+        start: Time,
+        done: Time,
+        (sense, transfer): (u64, u64),
+    ) {
+        self.senses(place.die, 0, purpose, start, start + sense);
+        self.moves(place.channel, done, transfer);
+        self.host_page(purpose, done, sense + transfer);
+    }
+
+    /// A page that is moved in, and programmed from `ready` on.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn program(&mut self, place: Place, purpose: Purpose, ready: Time, done: Time, transfer: u64) {
+        self.changes(place.die, purpose, Kind::Program, ready, done);
+        self.moves(place.channel, ready, transfer);
+        self.host_page(purpose, done, done.0 - ready.0 + transfer);
     }
 
     fn planes_of(&mut self, die: u32) -> &mut [Meter] {
