@@ -429,7 +429,11 @@ mod tests {
 
     /// A run of `page` with these words, without reports of its progress.
     fn ran(words: &str) -> RunResult {
-        let words = format!("--ftl page --capacity 1GiB --ratio 0.8 --warmup 0 {words}");
+        of_page(&format!("--capacity 1GiB --ratio 0.8 --warmup 0 {words}"))
+    }
+
+    fn of_page(words: &str) -> RunResult {
+        let words = format!("--ftl page {words}");
         let args: RunArgs = parsed(words.split_whitespace().map(Into::into)).unwrap();
         let (config, _) = args.config().unwrap();
         run(&config, &|_| true).unwrap()
@@ -478,7 +482,7 @@ mod tests {
     }
 
     /// Of tlc-2024: what Crucial states of the T700 of 2 TB, and 3 GB/s that are reported of it when its SLC cache is full.
-    /// Of qlc-2024 no figure is stated that its dies alone decide.
+    /// Of qlc-2024 no figure is stated that its dies alone decide. Blocks are large, as those of such dies are.
     #[test]
     fn drives_of_2024_come_to_their_peaks() {
         for (name, [reads, random_reads, writes]) in
@@ -487,12 +491,15 @@ mod tests {
             let peaks = timing(name).unwrap().on(4096).unwrap().peaks(4096, 8, 2);
             near(peaks.random_read_mb_per_second, random_reads * 4096.0 / 1e6, 0.05);
             near(peaks.write_mb_per_second, writes, 0.05);
-            let of = |words: &str| ran(&format!("--timing {name} --pages-per-block 192 {words}")).throughput;
-            let of_reads = of("--passes 0.01 --workload mixed:read=99:uniform --queue-depth 512");
+            let of = |words: &str| {
+                let drive = "--capacity 4GiB --ratio 0.5 --pages-per-block 3072 --warmup 0";
+                of_page(&format!("{drive} --timing {name} {words}")).throughput
+            };
+            let of_reads = of("--passes 0.2 --workload mixed:read=100:uniform --queue-depth 512");
             near(of_reads.requests_per_second, random_reads, 0.15);
-            let of_reads = of("--passes 0.03 --workload mixed:read=99,pages=32-32:sequential --queue-depth 32");
+            let of_reads = of("--passes 0.3 --workload mixed:read=100,pages=32-32:sequential --queue-depth 32");
             near(of_reads.read_mb_per_second, reads, 0.15);
-            let of_writes = of("--passes 0.3 --fill none --workload mixed:pages=32-32:sequential --queue-depth 32");
+            let of_writes = of("--passes 0.5 --fill none --workload mixed:pages=32-32:sequential --queue-depth 32");
             near(of_writes.write_mb_per_second, writes, 0.15);
         }
     }

@@ -269,6 +269,10 @@ impl Blocks {
                     );
                     if full {
                         self.close_slot(watch, slot, block);
+                        // Those of an SLC block that are left out hold nothing.
+                        for index in end..self.geometry.pages_per_block() {
+                            self.news.failed(self.geometry.page(block, index));
+                        }
                     }
                     return Ok((to, done));
                 }

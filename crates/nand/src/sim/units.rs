@@ -157,7 +157,9 @@ impl Units {
             let start = at.max(plane.reads_done);
             (start, start, 0)
         } else {
-            let difference = timing.sense_differences_ns[(part % timing.page_types) as usize];
+            // Pages of one type stand on all planes.
+            let of_type = part / timing.planes.max(1) % timing.page_types;
+            let difference = timing.sense_differences_ns[of_type as usize];
             let sense = sense.saturating_add_signed(difference.into());
             suspends = timing.suspend_ns > 0 && *changed > at.max(plane.reads_done);
             let start = if suspends { at.max(plane.reads_done) } else { at.max(*changed).max(plane.free) };
@@ -341,14 +343,12 @@ mod tests {
         let timing = Timing { planes: 2, transfer_ns: 0, ..CHIP };
         let mut units = Units::new(1, 1, 64, &timing);
         let read = |units: &mut Units, index| units.read(at(3, index), op(0), false, &timing, None).1.0;
-        // Parts of two pages are dealt to the planes: fast ones to the first, slow ones to the second.
-        assert_eq!(
-            [read(&mut units, 0), read(&mut units, 2), read(&mut units, 4), read(&mut units, 6)],
-            [80, 120, 160, 240]
-        );
+        // Parts of two pages are dealt to the planes: two fast ones, then two slow ones.
+        let parts = [0, 2, 4, 6].map(|index| read(&mut units, index));
+        assert_eq!(parts, [80, 80, 80 + 120, 80 + 120]);
         let (start, end) = units.erase(at(9, 0), op(0), &timing, None);
-        assert_eq!((start, end), (Time(240), Time(1740)), "an erase waits for both");
-        assert_eq!(read(&mut units, 0), 1820, "and both wait for it");
+        assert_eq!((start, end), (Time(200), Time(1700)), "an erase waits for both");
+        assert_eq!(read(&mut units, 0), 1780, "and both wait for it");
     }
 
     #[test]
