@@ -1,7 +1,6 @@
 //! The contract of every FTL: the [`Ftl`] trait.
 
-use crate::write_cache::Cached;
-use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
+use crate::{BlockLook, CacheLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
@@ -120,6 +119,24 @@ impl<F: FnMut(LogicalPage, HostPage<'_>)> ReadSink for F {
     fn page(&mut self, page: LogicalPage, data: HostPage<'_>) {
         self(page, data);
     }
+}
+
+/// What a write cache can do besides being an FTL.
+pub trait WriteBuffer<N: Nand> {
+    /// What is in it.
+    fn look(&self) -> CacheLook;
+
+    /// Makes these pages durable, and leaves others in the cache if it may.
+    ///
+    /// # Errors
+    /// [`FtlError::Full`].
+    fn force(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError>;
+
+    /// Writes out the page whose turn it is, and no other; whether there was one.
+    ///
+    /// # Errors
+    /// [`FtlError::Full`].
+    fn write_out_one(&mut self, nand: &mut N, at: Time) -> Result<bool, FtlError>;
 }
 
 /// The result of a background step.
@@ -309,7 +326,7 @@ pub trait Ftl<N: Nand>: Send {
     }
 
     /// The write cache above it, if it has one.
-    fn write_cache(&mut self) -> Option<&mut Cached<N>> {
+    fn write_cache(&mut self) -> Option<&mut dyn WriteBuffer<N>> {
         None
     }
 

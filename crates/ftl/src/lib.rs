@@ -46,8 +46,8 @@ pub use config::{
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
 pub use finding::{Disagreement, Finding};
-pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteRequest};
-pub use look::{BlockLook, BlockState, ExtentLook, GeckoLook, RunLook};
+pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteBuffer, WriteRequest};
+pub use look::{BlockLook, BlockState, CacheLook, ExtentLook, GeckoLook, RunLook};
 pub use medium::anchor::ANCHOR_BLOCKS;
 pub use policy::Knowledge;
 pub use presets::{PRESETS, Preset, format, recover};
@@ -56,4 +56,4 @@ pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};
 #[cfg(feature = "std")]
 pub use registry::{Registry, RegistryError};
 pub use spec::Parameter;
-pub use write_cache::{CacheLook, CachePolicy, Cached, PolicyAndSeed, WriteCache};
+pub use write_cache::{CachePolicy, Cached, PolicyAndSeed, WriteCache};

@@ -64,3 +64,12 @@ pub struct GeckoLook {
     /// Its runs, newest first.
     pub runs: Vec<RunLook>,
 }
+
+/// A write cache at a moment, in pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheLook {
+    /// Pages that it has room for.
+    pub capacity: u32,
+    /// Pages that are newer in it than on flash.
+    pub dirty: u32,
+}

@@ -495,7 +495,7 @@ mod tests {
                 let drive = "--capacity 4GiB --ratio 0.5 --pages-per-block 3072 --warmup 0";
                 of_page(&format!("{drive} --timing {name} {words}")).throughput
             };
-            let of_reads = of("--passes 0.2 --workload mixed:read=100:uniform --queue-depth 512");
+            let of_reads = of("--passes 0.2 --workload mixed:read=100:uniform --queue-depth 1024");
             near(of_reads.requests_per_second, random_reads, 0.15);
             let of_reads = of("--passes 0.3 --workload mixed:read=100,pages=32-32:sequential --queue-depth 32");
             near(of_reads.read_mb_per_second, reads, 0.15);

@@ -16,7 +16,11 @@ const NEEDS: &[(&str, &str, &[Requirement])] = &[
     ("power", "battery", &[PAGED, ("validity", &["ram-bitmap", "flash-bitmap"])]),
     ("power", "gecko-rec", &[PAGED, ("validity", &["gecko"]), FLAT, ("metadata", &["left"])]),
     ("power", "synchronize", &[PAGED, ("validity", &["ram-bitmap", "page-validity-log"])]),
-    ("slc", "static", &[("placement", &["one-stream", "host-gc"]), ("wear", &["none"])]),
+    (
+        "slc",
+        "static",
+        &[("mapping", &["ram-table", "paged"]), ("placement", &["one-stream", "host-gc"]), ("wear", &["none"])],
+    ),
     ("power", "fast", &[PAGED, ("validity", &["ram-bitmap"]), FLAT, ("wear", &["none"])]),
 ];
 

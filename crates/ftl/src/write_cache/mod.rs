@@ -67,15 +67,6 @@ struct Tally {
     waits: u64,
 }
 
-/// A write cache at a moment, in pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CacheLook {
-    /// Pages that it has room for.
-    pub capacity: u32,
-    /// Pages that are newer in it than on flash.
-    pub dirty: u32,
-}
-
 impl<N: Nand + 'static> Cached<N> {
     /// An empty cache above an FTL, on flash of this shape.
     pub fn new(below: Box<dyn Ftl<N>>, how: WriteCache, geometry: &Geometry) -> Self {
@@ -98,35 +89,6 @@ impl<N: Nand + 'static> Cached<N> {
             tally: Tally::default(),
         };
         Self { below, own }
-    }
-
-    /// What is in it.
-    pub fn look(&self) -> CacheLook {
-        CacheLook { capacity: self.own.capacity, dirty: self.own.dirty.len() as u32 }
-    }
-
-    /// Makes these pages durable, and leaves others in the cache if it may.
-    ///
-    /// # Errors
-    /// [`FtlError::Full`].
-    pub fn force(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
-        match self.own.how.policy {
-            CachePolicy::Lies => Ok(at),
-            CachePolicy::Prefix => self.flush(nand, at),
-            _ => {
-                let done = self.write_out_those(nand, first, pages, at)?;
-                self.below.flush(nand, self.own.in_flight.all_done(done))
-            }
-        }
-    }
-
-    /// Writes out the page whose turn it is, and no other; whether there was one.
-    ///
-    /// # Errors
-    /// [`FtlError::Full`].
-    pub fn write_out_one(&mut self, nand: &mut N, at: Time) -> Result<bool, FtlError> {
-        let Some(page) = self.own.whose_turn() else { return Ok(false) };
-        self.write_out_run(nand, page, 1, at).map(|_| true)
     }
 
     /// Takes a page in, after there is room for it: the moment of that.

@@ -4,15 +4,37 @@ use super::dirty::{DirtyPages, Held};
 use super::policy::CachePolicy;
 use super::slots::InFlight;
 #[cfg(feature = "std")]
-use super::state::State;
+use super::state::WholeState;
 use super::{Cached, Tally};
-use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteRequest};
-use crate::{BlockLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
+use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteBuffer, WriteRequest};
+use crate::{BlockLook, CacheLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use phelsuma_nand::state::{Preserve, StateError};
 use phelsuma_nand::{Block, Content, LogicalPage, Nand, Purpose, Time};
+
+impl<N: Nand + 'static> WriteBuffer<N> for Cached<N> {
+    fn look(&self) -> CacheLook {
+        CacheLook { capacity: self.own.capacity, dirty: self.own.dirty.len() as u32 }
+    }
+
+    fn force(&mut self, nand: &mut N, first: LogicalPage, pages: u32, at: Time) -> Result<Time, FtlError> {
+        match self.own.how.policy {
+            CachePolicy::Lies => Ok(at),
+            CachePolicy::Prefix => self.flush(nand, at),
+            _ => {
+                let done = self.write_out_those(nand, first, pages, at)?;
+                self.below.flush(nand, self.own.in_flight.all_done(done))
+            }
+        }
+    }
+
+    fn write_out_one(&mut self, nand: &mut N, at: Time) -> Result<bool, FtlError> {
+        let Some(page) = self.own.whose_turn() else { return Ok(false) };
+        self.write_out_run(nand, page, 1, at).map(|_| true)
+    }
+}
 
 impl<N: Nand + 'static> Ftl<N> for Cached<N> {
     fn shape(&self) -> Shape {
@@ -174,10 +196,10 @@ impl<N: Nand + 'static> Ftl<N> for Cached<N> {
 
     #[cfg(feature = "std")]
     fn state(&mut self) -> Result<Box<dyn Preserve + '_>, StateError> {
-        Ok(Box::new(State { below: self.below.state()?, own: &mut self.own }))
+        Ok(Box::new(WholeState { below: self.below.state()?, own: &mut self.own }))
     }
 
-    fn write_cache(&mut self) -> Option<&mut Self> {
+    fn write_cache(&mut self) -> Option<&mut dyn WriteBuffer<N>> {
         Some(self)
     }
 

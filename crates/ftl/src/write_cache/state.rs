@@ -5,12 +5,12 @@ use alloc::boxed::Box;
 use phelsuma_nand::state::{Preserve, Result, StateIn, StateOut};
 
 /// The state of cache and FTL together.
-pub(super) struct State<'a> {
+pub(super) struct WholeState<'a> {
     pub(super) below: Box<dyn Preserve + 'a>,
     pub(super) own: &'a mut Own,
 }
 
-impl Preserve for State<'_> {
+impl Preserve for WholeState<'_> {
     fn put_state(&self, to: &mut dyn StateOut) -> Result<()> {
         self.below.put_state(to)?;
         let Own { dirty, in_flight, waited, draws, tally, .. } = &*self.own;
