@@ -173,9 +173,9 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
-    /// Whether times are of flash alone: pages that are programmed one by one, no firmware, no link.
+    /// Whether times are of flash alone: pages that are programmed one by one, no firmware, no link, no write cache.
     pub fn times_are_of_flash_alone(&self) -> bool {
-        self.link.is_none() && self.timing.unit_pages == 1
+        self.link.is_none() && self.timing.unit_pages == 1 && self.write_cache.is_none()
     }
 
     /// A run of a preset with everything else at its default.

@@ -449,7 +449,12 @@ impl Drive {
         let Some(holdings) = self.holdings.take() else {
             return Err(RunError::Failed("nobody has noted which pages hold data, so a cut proves nothing".into()));
         };
-        let programs = |nand: &SimNand| nand.stats().of(Purpose::Battery).programs;
+        // Capacitors write a cache out as the host would.
+        let is_cached = self.config.write_cache.is_some_and(|cache| !cache.is_volatile());
+        let programs = |nand: &SimNand| match is_cached {
+            true => nand.stats().total().programs,
+            false => nand.stats().of(Purpose::Battery).programs,
+        };
         let before = programs(&self.nand);
         // Where there is a battery, it pays for the state that is in RAM alone.
         self.ftl.power_fail(&mut self.nand, self.idle).map_err(run_error)?;

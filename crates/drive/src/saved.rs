@@ -79,7 +79,7 @@ fn conditions(config: &RunConfig, geometry: &Geometry) -> Vec<(String, String)> 
         ("dies", shape.dies_per_channel.to_string()),
         ("timing", format!("{:?}", config.timing)),
         ("link", format!("{:?}", config.link)),
-        ("write cache", format!("{:?}", config.write_cache)),
+        ("write cache", config.write_cache.map_or_else(String::new, |cache| format!("{cache:?}"))),
         ("workload", workload),
         ("fill", format!("{:?}", config.fill)),
         ("warm-up", config.warmup.to_string()),

@@ -193,11 +193,13 @@ pub trait Nand {
         let _ = pages;
     }
 
-    /// The block, which has just been erased, is written with one bit a cell from now on, or with as many as the cells
-    /// have: until this is said otherwise. With one bit, programs and reads are faster, and the caller leaves out the pages
-    /// that the block has no room for. A chip without such a mode does nothing.
-    fn set_one_bit(&mut self, block: Block, one_bit: bool) {
-        let _ = (block, one_bit);
+    /// The block, which has just been erased, is written with one bit a cell from now on and has room for so many pages; or,
+    /// with none, as others are. With one bit, programs and reads are faster.
+    ///
+    /// A driver keeps the mode of each block over power cuts, as it keeps the marks of bad ones, or finds it when it reads. A
+    /// chip without such a mode does nothing.
+    fn set_one_bit(&mut self, block: Block, pages: Option<u32>) {
+        let _ = (block, pages);
     }
 
     /// Retires a block for good. Its pages stay readable as far as they are.

@@ -126,21 +126,19 @@ impl Timing {
         }
     }
 
-    /// The times of a block in one-bit mode.
+    /// The times of a block in one-bit mode: each as of others where it is not stated.
     #[must_use]
     pub fn in_one_bit_mode(&self) -> Self {
-        if self.slc_program_ns == 0 {
-            return *self;
+        let mut timing = *self;
+        if self.slc_program_ns > 0 {
+            (timing.program_ns, timing.unit_pages) = (self.slc_program_ns, self.slc_unit_pages);
         }
-        Self {
-            read_ns: self.slc_read_ns,
-            read_spare_ns: self.slc_read_ns,
-            program_ns: self.slc_program_ns,
-            unit_pages: self.slc_unit_pages,
-            page_types: 1,
-            sense_differences_ns: [0; 4],
-            ..*self
+        if self.slc_read_ns > 0 {
+            timing.read_ns = self.slc_read_ns;
+            timing.read_spare_ns = self.read_spare_ns.min(self.slc_read_ns);
+            (timing.page_types, timing.sense_differences_ns) = (1, [0; 4]);
         }
+        timing
     }
 
     /// The preset called `name`, if there is one ([`TIMINGS`]).

@@ -25,6 +25,8 @@ impl Requests {
 
 #[pymethods]
 impl Requests {
+    // Python gives them by name.
+    #[expect(clippy::too_many_arguments)]
     #[new]
     #[pyo3(signature = (name, op, offset_bytes, size_bytes, time_ns = None, device = None, handle = None))]
     fn new(

@@ -312,10 +312,10 @@ impl Nand for CutNand {
         }
     }
 
-    fn set_one_bit(&mut self, block: Block, one_bit: bool) {
-        self.sim.set_one_bit(block, one_bit);
+    fn set_one_bit(&mut self, block: Block, pages: Option<u32>) {
+        self.sim.set_one_bit(block, pages);
         if let Some(settled) = &mut self.settled {
-            settled.set_one_bit(block, one_bit);
+            settled.set_one_bit(block, pages);
         }
     }
 

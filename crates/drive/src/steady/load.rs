@@ -13,6 +13,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// A load has at least so many requests, and so many times the queue depth: else its rates were of its begin and end.
 const REQUESTS_MIN: u64 = 64;
 const TIMES_QUEUE_DEPTH: u64 = 4;
+/// Requests that may take no time before a load is given up.
+const IDLE_REQUESTS_MAX: u64 = 1 << 20;
 /// A load that is measured by time has at most so many requests.
 const REQUESTS_MAX: u64 = 1 << 30;
 /// Requests between two looks at who waits for the result.
@@ -145,6 +147,11 @@ impl Host {
             let request = self.request(load, pages);
             drive.submit(&request)?;
             requests += 1;
+            if requests == IDLE_REQUESTS_MAX && drive.idle() == began {
+                return Err(RunError::Input(format!(
+                    "{IDLE_REQUESTS_MAX} requests took no time: a smaller write cache, or times of a drive, would be right"
+                )));
+            }
         }
         let elapsed = drive.idle().0 - began.0;
         let counts = *drive.counts();

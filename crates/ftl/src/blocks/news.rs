@@ -19,7 +19,8 @@ pub(crate) enum Item {
     Erased(Block),
     /// Nothing in it is live, and it waits for its erase.
     Freed(Block),
-    /// A program failed here: whatever the page says, it holds nothing.
+    /// A program failed here, or an SLC block has no room from here on: whatever the page says, it holds nothing, nor do
+    /// those behind it.
     Failed(Page),
     /// A metadata block whose pages are all stale.
     Emptied(Block),

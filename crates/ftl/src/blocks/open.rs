@@ -135,9 +135,9 @@ impl Blocks {
         self.uses[block.index()] = BlockUse::Open;
         let mut end = self.geometry.pages_per_block();
         if let Some(slc) = &self.slc {
-            let one_bit = slc.stream == stream;
-            nand.set_one_bit(block, one_bit);
-            end = if one_bit { slc.pages } else { end };
+            let pages = (slc.stream == stream).then_some(slc.pages);
+            nand.set_one_bit(block, pages);
+            end = pages.unwrap_or(end);
         }
         OpenBlock { block, next: 0, end, first_seq: 0, ready }
     }
@@ -270,8 +270,8 @@ impl Blocks {
                     if full {
                         self.close_slot(watch, slot, block);
                         // Those of an SLC block that are left out hold nothing.
-                        for index in end..self.geometry.pages_per_block() {
-                            self.news.failed(self.geometry.page(block, index));
+                        if end < self.geometry.pages_per_block() {
+                            self.news.failed(self.geometry.page(block, end));
                         }
                     }
                     return Ok((to, done));

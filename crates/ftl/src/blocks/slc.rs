@@ -17,7 +17,7 @@ pub(crate) struct Slc {
     pub(super) pages: u32,
     /// Blocks at the most.
     most: u32,
-    /// Those that are full, the oldest first.
+    /// Those that are full, the oldest first; after a mount by their numbers.
     full: VecDeque<Block>,
 }
 
@@ -28,6 +28,11 @@ impl Slc {
 
     pub(super) fn bytes(&self) -> usize {
         (self.most as usize).max(self.full.capacity()) * size_of::<Block>()
+    }
+
+    /// Blocks at the most.
+    pub(crate) fn most(&self) -> u32 {
+        self.most
     }
 
     /// Blocks that are full.
@@ -53,7 +58,6 @@ impl Blocks {
     pub(super) fn slc_closed(&mut self, block: Block, stream: u8) {
         if let Some(slc) = &mut self.slc
             && slc.stream == stream
-            && !slc.full.contains(&block)
         {
             slc.full.push_back(block);
         }

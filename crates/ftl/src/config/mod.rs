@@ -102,7 +102,11 @@ impl Config {
 
     /// Whether a power cut may take back acknowledged writes that were not flushed.
     pub fn may_lose_what_is_not_flushed(&self) -> bool {
-        self.composition.may_lose_what_is_not_flushed() || self.has_volatile_cache()
+        match self.write_cache {
+            None => self.composition.may_lose_what_is_not_flushed(),
+            // What is written out on capacitors is flushed.
+            Some(cache) => cache.is_volatile(),
+        }
     }
 
     /// Whether there is a write cache that a power cut empties.

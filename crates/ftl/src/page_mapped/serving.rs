@@ -211,6 +211,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
                 Counter::sum("slc_folds", self.tally.folds),
                 Counter::sum("slc_pages_folded", self.tally.pages_folded),
                 Counter::level("slc_full_blocks", u64::from(slc.full())),
+                Counter::level("slc_blocks", u64::from(slc.most())),
             ]);
         }
         if let Some(wear) = &self.blocks.wear {

@@ -82,10 +82,12 @@ impl DirtyPages {
         self.places.len()
     }
 
-    /// Bytes of RAM that the order and the places take for so many pages, besides what the pages hold.
+    /// Bytes of RAM that the order and the places take for so many pages, besides what the pages hold. Both grow by doubling.
     pub(super) fn index_bytes(pages: u64) -> u64 {
-        // An order that is half gaps is closed up.
-        pages * (2 * size_of::<Option<Dirty>>() + 2 * size_of::<Place>()) as u64
+        // An order that is half gaps is closed up; a table is at most seven eighths full, and has a byte for each place.
+        let order = (2 * pages + 17).next_power_of_two() * size_of::<Option<Dirty>>() as u64;
+        let places = (pages * 8 / 7 + 1).next_power_of_two() * (size_of::<Place>() as u64 + 1);
+        order + places
     }
 
     #[inline]

@@ -51,6 +51,8 @@ struct Own {
     capacity: u32,
     dirty: DirtyPages,
     in_flight: InFlight,
+    /// The FTL has refused what was to be written out.
+    refused: bool,
     /// Until when a write has waited for room: those behind it wait as long.
     waited: Time,
     draws: Draws,
@@ -74,7 +76,8 @@ impl<N: Nand + 'static> Cached<N> {
         let capacity = how.pages(page_bytes);
         let mut shape = below.shape();
         if !how.is_volatile() {
-            shape.battery_programs = battery_programs(&shape, capacity, geometry.pages_per_block());
+            let flushes = below.is_safe_when_flushed();
+            shape.battery_programs = battery_programs(&shape, capacity, geometry.pages_per_block(), flushes);
         }
         let own = Own {
             how,
@@ -83,6 +86,7 @@ impl<N: Nand + 'static> Cached<N> {
             capacity,
             dirty: DirtyPages::with_room(capacity),
             in_flight: InFlight::default(),
+            refused: false,
             waited: Time::ZERO,
             draws: Draws::new(how.seed),
             run: Vec::new(),
@@ -94,6 +98,11 @@ impl<N: Nand + 'static> Cached<N> {
     /// Takes a page in, after there is room for it: the moment of that.
     fn take_in(&mut self, nand: &mut N, page: u32, content: Held, hint: Hint, at: Time) -> Result<Time, FtlError> {
         let mut at = at;
+        if self.own.refused {
+            // It is for the FTL to say whether it takes pages again.
+            self.write_out_next(nand, at)?;
+            self.own.refused = false;
+        }
         if self.own.how.policy.keeps_order() {
             // A later write must not be there without the older one, and all before it.
             while self.own.dirty.before(page).is_some() {
@@ -253,13 +262,16 @@ impl Own {
 }
 
 /// Programs that capacitors pay for, at the most: each page may need a collection or a merge. A merge of a log block whose
-/// pages are of as many logical blocks copies all of those.
-fn battery_programs(shape: &Shape, capacity: u32, pages_per_block: u32) -> u32 {
+/// pages are of as many logical blocks copies all of those. Where the FTL is flushed as well, each page of its metadata may
+/// be written.
+fn battery_programs(shape: &Shape, capacity: u32, pages_per_block: u32, flushes: bool) -> u32 {
     let collection = pages_per_block.saturating_add(shape.metadata_programs_per_collection);
     let each = match shape.log_blocks {
-        0 => collection.saturating_mul(2),
+        // One for the page, one for an SLC cache, and a part of one for metadata.
+        0 => collection.saturating_mul(3),
         _ => collection.saturating_mul(pages_per_block),
     };
     let all = capacity.saturating_mul(each.saturating_add(1));
-    shape.battery_programs.saturating_add(all).saturating_add(FAILURES)
+    let metadata = if flushes { shape.metadata_blocks.saturating_mul(pages_per_block) } else { 0 };
+    shape.battery_programs.saturating_add(all).saturating_add(metadata.saturating_mul(2)).saturating_add(FAILURES)
 }

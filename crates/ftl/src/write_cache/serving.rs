@@ -5,7 +5,7 @@ use super::policy::CachePolicy;
 use super::slots::InFlight;
 #[cfg(feature = "std")]
 use super::state::WholeState;
-use super::{Cached, Tally};
+use super::{Cached, RUN_PAGES, Tally};
 use crate::ftl::{Ftl, Hint, HostPage, ReadSink, Shape, Step, WriteBuffer, WriteRequest};
 use crate::{BlockLook, CacheLook, Counter, ExtentLook, Finding, FtlError, GeckoLook, RamLedger};
 use alloc::boxed::Box;
@@ -47,7 +47,8 @@ impl<N: Nand + 'static> Ftl<N> for Cached<N> {
         for index in 0..request.pages {
             let content = Held::of(request.data.page(index, self.own.page_bytes));
             at = self.take_in(nand, request.first.0 + index, content, request.hint, at)?;
-            self.write_out_early(nand, at)?;
+            // The page is accepted. If the flash takes no more, the next one is not.
+            self.own.refused = self.write_out_early(nand, at).is_err();
         }
         Ok(at)
     }
@@ -143,7 +144,8 @@ impl<N: Nand + 'static> Ftl<N> for Cached<N> {
     }
 
     fn is_safe_when_flushed(&self) -> bool {
-        self.own.how.is_volatile() || self.below.is_safe_when_flushed()
+        // What is written out on capacitors is flushed.
+        self.own.how.is_volatile()
     }
 
     fn due(&self) -> Option<Time> {
@@ -206,7 +208,9 @@ impl<N: Nand + 'static> Ftl<N> for Cached<N> {
     fn ram(&self) -> RamLedger {
         let mut ledger = self.below.ram();
         let pages = u64::from(self.own.capacity);
-        ledger.index("buffer.write_cache", pages * u64::from(self.own.page_bytes) + self.own.run.capacity() as u64);
+        // With the pages of one request that are written out.
+        let run = pages.min(RUN_PAGES.into()).next_power_of_two();
+        ledger.index("buffer.write_cache", (pages + run) * u64::from(self.own.page_bytes));
         ledger.index("index.write_cache", DirtyPages::index_bytes(pages) + InFlight::bytes(pages));
         ledger
     }

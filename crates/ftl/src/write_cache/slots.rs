@@ -13,9 +13,9 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// Bytes of RAM that so many pages take.
+    /// Bytes of RAM that so many pages take, at the most.
     pub(super) fn bytes(pages: u64) -> u64 {
-        pages * size_of::<Reverse<(Time, u32)>>() as u64
+        pages.next_power_of_two() * size_of::<Reverse<(Time, u32)>>() as u64
     }
 
     /// How many.

@@ -71,7 +71,7 @@ impl Busy {
             stats.busy_ns += busy;
             return Span { start, done };
         }
-        let one_bit = place.one_bit.then(|| self.timing.in_one_bit_mode());
+        let one_bit = (place.one_bit > 0).then(|| self.timing.in_one_bit_mode());
         let timing = one_bit.as_ref().unwrap_or(&self.timing);
         let (sense, transfer) = if spare_only {
             (timing.read_spare_ns, timing.transfer_spare_ns)
@@ -107,7 +107,8 @@ impl Busy {
             stats.busy_ns += busy;
             return Span { start: done, done };
         }
-        let program_ns = if place.one_bit { self.timing.in_one_bit_mode().program_ns } else { self.timing.program_ns };
+        let program_ns =
+            if place.one_bit > 0 { self.timing.in_one_bit_mode().program_ns } else { self.timing.program_ns };
         stats.busy_ns += self.timing.transfer_ns + program_ns;
         let die = &mut self.die_free[die as usize];
         let mut start = op.at.max(*die);
@@ -162,7 +163,7 @@ mod tests {
     }
 
     fn on(die: u32, channel: u32) -> Place {
-        Place { die, channel, block: die, index: 0, one_bit: false }
+        Place { die, channel, block: die, index: 0, one_bit: 0 }
     }
 
     fn host(at: u64) -> Op {

@@ -79,8 +79,8 @@ pub struct SimNand {
     /// Pages may be without the CRC of their data, which is 0 then.
     some_crcs_missing: bool,
     reads_in_vain: u64,
-    /// Which blocks are in one-bit mode; empty as long as none was.
-    one_bit: Vec<bool>,
+    /// Pages of blocks in one-bit mode, 0 of others; empty as long as none was.
+    one_bit: Vec<u32>,
     #[preserve(fixed)]
     observer: Option<Box<dyn Observer>>,
 }
@@ -221,7 +221,10 @@ impl SimNand {
 
     /// Host memory that the simulation of this chip set takes, in bytes, page data apart.
     pub fn heap_bytes(&self) -> u64 {
-        self.columns.heap_bytes() + self.payload.heap_bytes() + self.odd.len() as u64 * 128 + self.one_bit.len() as u64
+        self.columns.heap_bytes()
+            + self.payload.heap_bytes()
+            + self.odd.len() as u64 * 128
+            + self.one_bit.len() as u64 * 4
     }
 
     /// Bytes of page data held at the most (metadata; user data where they are not hollow).
@@ -299,7 +302,7 @@ impl SimNand {
     #[inline]
     fn place(&self, block: Block, index: u32) -> Place {
         let die = self.geometry.die_of(block);
-        let one_bit = self.one_bit.get(block.index()).copied().unwrap_or(false);
+        let one_bit = self.one_bit.get(block.index()).copied().unwrap_or(0);
         Place { die, channel: self.geometry.channel_of(die), block: block.0, index, one_bit }
     }
 
@@ -375,7 +378,11 @@ impl Nand for SimNand {
                 return Err(error);
             }
         };
-        let span = self.busy.program(self.place(block, index), op);
+        let place = self.place(block, index);
+        if place.one_bit > 0 && index >= place.one_bit {
+            return Err(ProgramError::NoSuchPage(page));
+        }
+        let span = self.busy.program(place, op);
         self.stats.of_mut(op.purpose).programs += 1;
         if let Some(observer) = &mut self.observer {
             let action = Action::Program(page);
@@ -405,12 +412,12 @@ impl Nand for SimNand {
         Ok(span.done)
     }
 
-    fn set_one_bit(&mut self, block: Block, one_bit: bool) {
-        if one_bit && self.one_bit.is_empty() {
-            self.one_bit = vec![false; self.geometry.blocks() as usize];
+    fn set_one_bit(&mut self, block: Block, pages: Option<u32>) {
+        if pages.is_some() && self.one_bit.is_empty() {
+            self.one_bit = vec![0; self.geometry.blocks() as usize];
         }
         if let Some(of_block) = self.one_bit.get_mut(block.index()) {
-            *of_block = one_bit;
+            *of_block = pages.unwrap_or(0);
         }
     }
 

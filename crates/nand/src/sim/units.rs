@@ -25,8 +25,8 @@ pub(crate) struct Place {
     pub(crate) block: u32,
     /// The page in its block; 0 for an erase.
     pub(crate) index: u32,
-    /// Whether the block is in one-bit mode.
-    pub(crate) one_bit: bool,
+    /// Pages that the block has room for in one-bit mode; 0 where it is in none.
+    pub(crate) one_bit: u32,
 }
 
 /// A unit of a block that is collected or programmed.
@@ -83,7 +83,7 @@ impl Units {
         mut meters: Option<&mut Meters>,
     ) -> (Time, u64) {
         let at = op.at;
-        let one_bit = place.one_bit.then(|| timing.in_one_bit_mode());
+        let one_bit = (place.one_bit > 0).then(|| timing.in_one_bit_mode());
         let timing = one_bit.as_ref().unwrap_or(timing);
         let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
@@ -101,7 +101,8 @@ impl Units {
             [(_, first), _] => at.max(*first),
             _ => at,
         };
-        let is_last = (place.index + 1).is_multiple_of(timing.unit_pages) || place.index + 1 == self.pages_per_block;
+        let end = if place.one_bit > 0 { place.one_bit } else { self.pages_per_block };
+        let is_last = (place.index + 1).is_multiple_of(timing.unit_pages) || place.index + 1 == end;
         if is_last {
             die.open.retain(|open| *open != unit);
             busy += die.write((unit, place), start, timing, channel, meters.as_deref_mut());
@@ -131,7 +132,7 @@ impl Units {
         mut meters: Option<&mut Meters>,
     ) -> (Time, Time, u64) {
         let at = op.at;
-        let one_bit = place.one_bit.then(|| timing.in_one_bit_mode());
+        let one_bit = (place.one_bit > 0).then(|| timing.in_one_bit_mode());
         let timing = one_bit.as_ref().unwrap_or(timing);
         let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
@@ -273,7 +274,7 @@ mod tests {
     };
 
     fn at(block: u32, index: u32) -> Place {
-        Place { die: 0, channel: 0, block, index, one_bit: false }
+        Place { die: 0, channel: 0, block, index, one_bit: 0 }
     }
 
     fn op(at: u64) -> Op {
@@ -355,11 +356,13 @@ mod tests {
     fn a_block_in_one_bit_mode_has_times_and_units_of_its_own() {
         let timing = Timing { slc_program_ns: 100, slc_read_ns: 20, slc_unit_pages: 2, ..CHIP };
         let mut units = Units::new(1, 1, 64, &timing);
-        let of = |block, index| Place { one_bit: block == 1, ..at(block, index) };
+        let of = |block, index| Place { one_bit: if block == 1 { 5 } else { 0 }, ..at(block, index) };
         (0..2).for_each(|index| _ = units.program(of(1, index), op(0), &timing, None));
         assert_eq!(units.dies[0].idle(), Time(2 * 10 + 100), "a unit of two pages is full");
         (0..4).for_each(|index| _ = units.program(of(2, index), op(1000), &timing, None));
         assert_eq!(units.dies[0].idle(), Time(1000 + 4 * 10 + 1000));
+        (2..5).for_each(|index| _ = units.program(of(1, index), op(5000), &timing, None));
+        assert_eq!(units.open(), 0, "the last unit of the block is a smaller one");
         let read = |units: &mut Units, block| units.read(of(block, 0), op(9000), false, &timing, None).1.0 - 9000;
         assert_eq!(read(&mut units, 1), 20 + 10);
     }
