@@ -170,7 +170,7 @@ impl Served {
         Connection { life: self.lock().life }
     }
 
-    /// Reads; see [`Device::read`].
+    /// Reads; see [`Device::read`](super::Device::read).
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -182,7 +182,7 @@ impl Served {
         })
     }
 
-    /// Says which bytes are mapped; see [`Device::extents`]. No data are asked for, so it is not recorded.
+    /// Says which bytes are mapped; see [`Device::extents`](super::Device::extents). No data are asked for, so it is not recorded.
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -197,7 +197,7 @@ impl Served {
         self.request(from, |locked, at| locked.disk.extents(offset, length, only_first, at, found))
     }
 
-    /// Writes; see [`Device::write`].
+    /// Writes; see [`Device::write`](super::Device::write).
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -211,7 +211,7 @@ impl Served {
         })
     }
 
-    /// Discards; see [`Device::trim`].
+    /// Discards; see [`Device::trim`](super::Device::trim).
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -226,7 +226,7 @@ impl Served {
         })
     }
 
-    /// Makes zeroes; see [`Device::write_zeroes`]. Recorded by its effect: a trim of the whole pages and writes of the
+    /// Makes zeroes; see [`Device::write_zeroes`](super::Device::write_zeroes). Recorded by its effect: a trim of the whole pages and writes of the
     /// ends, or a write.
     ///
     /// # Errors
@@ -239,7 +239,7 @@ impl Served {
         })
     }
 
-    /// Makes everything durable; see [`Device::flush`].
+    /// Makes everything durable; see [`Device::flush`](super::Device::flush).
     ///
     /// # Errors
     /// [`DeviceError`].
