@@ -18,8 +18,6 @@ const BLOCKS_FOR_A_SLOT: u64 = 32;
 struct OpenBlock {
     block: Block,
     next: u32,
-    /// Pages that it has room for.
-    end: u32,
     /// The seq of its first page.
     first_seq: u64,
     /// When its erase has completed.
@@ -133,13 +131,10 @@ impl Blocks {
 
     fn opened<N: Nand>(&mut self, nand: &mut N, block: Block, stream: u8, ready: Time) -> OpenBlock {
         self.uses[block.index()] = BlockUse::Open;
-        let mut end = self.geometry.pages_per_block();
         if let Some(slc) = &self.slc {
-            let pages = (slc.stream == stream).then_some(slc.pages);
-            nand.set_one_bit(block, pages);
-            end = pages.unwrap_or(end);
+            nand.set_one_bit(block, (slc.stream == stream).then_some(slc.pages));
         }
-        OpenBlock { block, next: 0, end, first_seq: 0, ready }
+        OpenBlock { block, next: 0, first_seq: 0, ready }
     }
 
     /// Bounds for how long a block of the users' is open: for the programs of 32 blocks for each of their slots, or of a
@@ -241,7 +236,6 @@ impl Blocks {
             let slot = self.slot(nand, watch, stream, purpose, at)?;
             let Some(open) = &mut self.open.slots[slot] else { return Err(self.full()) };
             debug_assert!(!self.phase.is_read_only(), "a drive is written that is read only");
-            debug_assert!(open.next < open.end, "{} is written beyond its end", open.block);
             let earliest = at.max(open.ready);
             let (seq, start) = self.clock.next_program(earliest);
             let start = if self.barriers.keeps(Barrier::WindowKept) { start } else { earliest };
@@ -250,11 +244,13 @@ impl Blocks {
                 self.notes.begun(open.block);
             }
             debug_assert!(open.next == 0 || seq > open.first_seq, "seq goes back");
-            let (block, index, end) = (open.block, open.next, open.end);
+            let (block, index) = (open.block, open.next);
             let to = self.geometry.page(block, index);
             open.next += 1;
             let written = open.next;
             let spare = self.spare(page, stream, seq, index);
+            let end = self.end_of(block);
+            debug_assert!(index < end, "{block} is written beyond its end");
             let full = written == end;
             match nand.program(to, page.content, &spare, Op::new(start, purpose)) {
                 Ok(done) => {

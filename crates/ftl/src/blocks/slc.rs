@@ -49,6 +49,15 @@ impl Blocks {
         is_next_open || slc.full() + open < slc.most
     }
 
+    /// Pages that a block has room for, which a stream has begun.
+    #[inline]
+    pub(super) fn end_of(&self, block: Block) -> u32 {
+        match &self.slc {
+            Some(slc) if self.streams[block.index()] == slc.stream => slc.pages,
+            _ => self.geometry.pages_per_block(),
+        }
+    }
+
     /// The block of the cache to be folded next.
     pub(crate) fn slc_oldest(&self) -> Option<Block> {
         self.slc.as_ref()?.full.front().copied()
