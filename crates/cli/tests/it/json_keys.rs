@@ -154,7 +154,12 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     );
     check("phelsuma.trace-info/1", &[json(&format!("trace info {commented} --json"))]);
     let out = crate::common::file("keys-out.csv", b"");
-    check("phelsuma.trace-written/1", &[json(&format!("trace convert {commented} {} --to csv --json", out.display()))]);
+    let handles = b"time_us,device,op,offset_bytes,size_bytes,handle\n0,0,write,0,512,1\n";
+    let handles = crate::common::file("keys-handles.csv", handles);
+    let out = out.display();
+    let written = json(&format!("trace convert {commented} {out} --to csv --json"));
+    let dropped = json(&format!("trace convert {} {out} --to msr --drop-unwritable --json", handles.display()));
+    check("phelsuma.trace-written/1", &[written, dropped]);
     check("phelsuma.trace-list/1", &[json("trace get --json")]);
     check("phelsuma.list/1", &[json("list --json")]);
     check("phelsuma.timing/1", &[json("timing check 970pro --ratio 0.8 --json")]);

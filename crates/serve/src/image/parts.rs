@@ -89,6 +89,7 @@ mod tests {
             ("geckoftl", &[("power.block-log", "on")][..]),
             ("d-choices", &[("collection", "slices")][..]),
             ("page", &[("placement", "handles")][..]),
+            ("fifo", &[("slc", "static"), ("slc.blocks", "9"), ("slc.bits", "4"), ("slc.full", "bypass")][..]),
             ("dual-greedy", &[][..]),
             ("dac", &[][..]),
             ("sepbit", &[][..]),
