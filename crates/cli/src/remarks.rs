@@ -111,7 +111,7 @@ fn parts(composition: &Composition) -> Parts {
         ("metadata", metadata),
         ("power", power),
         ("collection", collection),
-        ("slc", composition.name_of_slc().unwrap_or_else(nothing)),
+        ("slc", composition.page_mapped().and_then(|parts| parts.slc.name()).unwrap_or_else(nothing)),
         ("wear", composition.name_of_wear().unwrap_or_else(nothing)),
         ("write cache", nothing()),
     ]

@@ -31,6 +31,7 @@ pub mod steady;
 mod told;
 #[cfg(not(feature = "zstd"))]
 mod unsaved;
+mod write_part;
 
 pub use bytes::show_bytes;
 pub use capacity::{CAPACITY_DEFAULT, CAPACITY_TRACE_MIN, settle_capacity};
@@ -39,10 +40,11 @@ pub use drive::{Drive, PowerCut};
 pub use fit::{comes_up, does_not_fit};
 pub use footprint::{TightDrive, check_holds_trace, tight_drive};
 pub use link::Link;
-pub use measure::{WritePart, write_part};
+
 pub use result::*;
 pub use run::{Progress, Reporter, run, run_saving};
 pub use saving::Saving;
 pub use session::{NOWHERE, PageState, Session};
 #[cfg(not(feature = "zstd"))]
 use unsaved as saved;
+pub use write_part::{WritePart, write_part};

@@ -8,6 +8,7 @@ use crate::result::{
     Latency, Machine, ManagementSeconds, PointOfDrive, RamBytes, RamColumn, ReadsWeighted, RunResult, SeriesPoint,
     Throughput, VictimChoices, WriteAmplification,
 };
+use crate::write_part::{WritePart, write_part};
 use phelsuma_ftl::{Counter, RamLedger};
 use phelsuma_nand::{Block, ChannelStats, FlashStats, Geometry, Nand, Purpose, Time, Timing};
 use std::collections::BTreeMap;
@@ -378,7 +379,7 @@ pub(crate) fn composition_names(config: &RunConfig) -> CompositionNames {
     let composition = &config.composition;
     let [mapping, validity, victim, placement] = composition.names();
     let [metadata, power, collection] = composition.other_names();
-    let (wear, slc) = (composition.name_of_wear(), composition.name_of_slc());
+    let (wear, slc) = (composition.name_of_wear(), composition.page_mapped().and_then(|parts| parts.slc.name()));
     let write_cache = config.write_cache.map(|cache| format!("{}({})", cache.policy.name(), show_bytes(cache.bytes)));
     CompositionNames { mapping, validity, victim, placement, metadata, power, collection, wear, slc, write_cache }
 }
@@ -426,34 +427,6 @@ pub(crate) fn geometry_result(drive: &Drive, geometry: &Geometry) -> GeometryRes
         unused_blocks: unused as u32,
         metadata_programs_per_collection: shape.metadata_programs_per_collection,
     }
-}
-
-/// The part that a program for this purpose counts as in a result's `write_amplification`, and any operation in its
-/// `management_seconds`. The parts are all there is: they add up to the total.
-pub fn write_part(purpose: Purpose) -> WritePart {
-    match purpose {
-        Purpose::Host | Purpose::Gc | Purpose::Merge | Purpose::Wear | Purpose::Rmw | Purpose::Placement => {
-            WritePart::User
-        }
-        Purpose::Translation => WritePart::Translation,
-        Purpose::Validity => WritePart::Validity,
-        Purpose::Recovery | Purpose::Checkpoint | Purpose::Map | Purpose::Trim | Purpose::Format | Purpose::Battery => {
-            WritePart::Other
-        }
-    }
-}
-
-/// A part of write amplification.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WritePart {
-    /// User data.
-    User,
-    /// Translation pages.
-    Translation,
-    /// Validity metadata.
-    Validity,
-    /// Everything else.
-    Other,
 }
 
 /// Programs per host page written.

@@ -69,7 +69,7 @@ fn conditions(config: &RunConfig, geometry: &Geometry) -> Vec<(String, String)> 
         ("metadata", metadata),
         ("power", power),
         ("collection", collection),
-        ("SLC cache", config.composition.name_of_slc().unwrap_or_default()),
+        ("SLC cache", config.composition.page_mapped().and_then(|parts| parts.slc.name()).unwrap_or_default()),
         ("wear", config.composition.name_of_wear().unwrap_or_default()),
         ("capacity", geometry.capacity_bytes().to_string()),
         ("ratio", shape.ratio.to_string()),

@@ -4,8 +4,8 @@
 //! the FTL's completion, and the host's.
 
 use crate::link::{Link, LinkState};
-use crate::measure::{WritePart, write_part};
 use crate::result::{ChannelShares, DieShares, LinkShares, RequestTime, RequestTimes, TimeSpent};
+use crate::write_part::{WritePart, write_part};
 use phelsuma_nand::sim::{HostPage, Kind, Work};
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Purpose, SimNand, Time};

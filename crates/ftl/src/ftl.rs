@@ -109,6 +109,12 @@ pub enum HostPage<'a> {
     Unreadable,
 }
 
+impl<'a> From<Content<'a>> for HostPage<'a> {
+    fn from(content: Content<'a>) -> Self {
+        Self::Data(content)
+    }
+}
+
 /// Where the pages of a read go.
 pub trait ReadSink {
     /// The data of `page`; called once for each page of the request, in order.

@@ -27,6 +27,7 @@ mod ram;
 mod recovery_report;
 #[cfg(feature = "std")]
 mod registry;
+mod slc_part;
 mod spec;
 mod write_cache;
 
@@ -40,8 +41,8 @@ pub use barriers::Barrier;
 pub use config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, FastParts,
     FastSequential, GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme,
-    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SlcPart, SuperblockParts, Switch, Synchronize,
-    TrimPages, ValidityPart, WearPart, WhenFull, parameters,
+    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize,
+    TrimPages, ValidityPart, WearPart, parameters,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
@@ -55,5 +56,6 @@ pub use ram::RamLedger;
 pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};
 #[cfg(feature = "std")]
 pub use registry::{Registry, RegistryError};
+pub use slc_part::{SlcPart, WhenFull};
 pub use spec::Parameter;
 pub use write_cache::{CachePolicy, Cached, PolicyAndSeed, WriteCache};

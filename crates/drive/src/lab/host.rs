@@ -6,13 +6,13 @@ use super::config::{LabConfig, LabError};
 use super::cut_nand::{CutNand, Watcher};
 use super::defects::Defects;
 use super::failure::{Failure, FailureKind};
-use super::model::{Expectation, InProgress, Loses, Model, tag};
+use super::model::{Expectation, InProgress, Model, tag};
 use super::panics::in_branch;
 use super::points::{CutPoints, Operations};
 use super::power_fail::save;
 use super::script::{Request, Script};
 use super::shared::Shared;
-use super::subject::{Any, Subject};
+use super::subject::{Any, Subject, losses};
 use super::verify::{Counted, compare, consistent, exactly, observe, read_pages, within_bound};
 use phelsuma_ftl::{Ftl, FtlError, HostData, Step, WriteRequest};
 use phelsuma_nand::sim::SimConfig;
@@ -165,7 +165,7 @@ impl<'a> Host<'a> {
         let sim = SimNand::new(&SimConfig { tagged: true, fingerprint: true, ..SimConfig::new(geometry, timing) });
         let subject = config.ftl.as_ref();
         let logical_pages = subject.logical_pages();
-        let model = Model::new(logical_pages).that_loses(Loses::new(subject));
+        let model = Model::new(logical_pages).that_loses(losses(subject));
         let expectation = Expectation { model: Arc::new(model.clone()), in_progress: None };
         let mut nand = CutNand::new(sim, expectation);
         for number in 0..u64::from(extras.factory_bad) {

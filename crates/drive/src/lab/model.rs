@@ -3,7 +3,6 @@
 //! Every page written carries a tag that says which logical page it is and which write it was. Tag 0 is zeros.
 
 use super::script::Request;
-use super::subject::Subject;
 use std::sync::Arc;
 
 /// The decay so far.
@@ -80,15 +79,6 @@ pub(crate) enum Loses {
 }
 
 impl Loses {
-    /// Of a drive of which a cut may take writes back, and of one with a volatile cache.
-    pub(crate) fn new(subject: &dyn Subject) -> Self {
-        match (subject.has_volatile_cache(), subject.may_lose_what_is_not_flushed()) {
-            (true, _) => Self::OfCache { of_ftl: subject.may_lose_below_cache() },
-            (false, true) => Self::OfFtl,
-            (false, false) => Self::Nothing,
-        }
-    }
-
     /// Whether the FTL itself may lose some.
     pub(crate) fn of_ftl(self) -> bool {
         matches!(self, Self::OfFtl | Self::OfCache { of_ftl: true })

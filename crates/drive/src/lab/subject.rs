@@ -4,6 +4,7 @@
 //! depend on the difference.
 
 use super::cut_nand::CutNand;
+use super::model::Loses;
 use super::path::{Defect, Fault};
 use phelsuma_ftl::{
     Composition, Config, Ftl, FtlError, Hint, Knowledge, LogParts, LogScheme, PowerPart, RecoveryReport, ValidityPart,
@@ -297,6 +298,15 @@ impl Subject for Config {
             }
             Fault::Defect(Defect::HostDecays | Defect::MetadataDecays) => Promise::Detected,
         }
+    }
+}
+
+/// What a cut may take back of its drive.
+pub(crate) fn losses(subject: &dyn Subject) -> Loses {
+    match (subject.has_volatile_cache(), subject.may_lose_what_is_not_flushed()) {
+        (true, _) => Loses::OfCache { of_ftl: subject.may_lose_below_cache() },
+        (false, true) => Loses::OfFtl,
+        (false, false) => Loses::Nothing,
     }
 }
 

@@ -20,6 +20,7 @@ mod release;
 mod sample;
 mod sampling;
 mod slc;
+mod slc_blocks;
 mod times;
 mod unread;
 mod view;
@@ -113,8 +114,6 @@ pub(crate) struct Blocks {
     pub(crate) news: News,
     metadata: Metadata,
     phase: Phase,
-    /// The SLC cache, if there is one.
-    pub(crate) slc: Option<Slc>,
     /// Where wear is levelled.
     pub(crate) wear: Option<Wear>,
     /// What is written so that mounts are short.
@@ -153,7 +152,6 @@ impl Blocks {
             news: News::default(),
             metadata: Metadata { from: metadata_from, collected: collects_metadata, waiting: Vec::new() },
             phase: Phase::Serving,
-            slc: None,
             wear: None,
             for_mounts: ForMounts::default(),
             notes: Notes::default(),
@@ -305,7 +303,7 @@ impl Blocks {
         self.notes.ram(ledger);
         ledger.structure("blocks.open", self.open.bytes() as u64);
         self.clock.ram(ledger);
-        if let Some(slc) = &self.slc {
+        if let Some(slc) = self.slc() {
             ledger.structure("blocks.slc", slc.bytes() as u64);
         }
         self.ram_of_wear(ledger);

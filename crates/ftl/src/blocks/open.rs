@@ -1,6 +1,7 @@
 //! The blocks being written: of each stream one on each die, and the one way to program a page.
 
 use super::free_block::Taken;
+use super::slc::Slc;
 use super::{BlockUse, Blocks, RECOVERY_STREAM, Watch};
 use crate::FtlError;
 use crate::barriers::Barrier;
@@ -45,6 +46,8 @@ pub(super) struct OpenBlocks {
     /// After so many programs a block is open for too long, where that is bounded.
     longest: Option<u64>,
     taken_over: u64,
+    /// The SLC cache, if there is one.
+    pub(super) slc: Option<Slc>,
     /// Writes are copies of a recovery, and are labelled so.
     pub(super) labels_copies: bool,
 }
@@ -57,6 +60,7 @@ impl OpenBlocks {
             spread: Spread::AllDies,
             longest: None,
             taken_over: 0,
+            slc: None,
             labels_copies: false,
         }
     }
@@ -131,7 +135,7 @@ impl Blocks {
 
     fn opened<N: Nand>(&mut self, nand: &mut N, block: Block, stream: u8, ready: Time) -> OpenBlock {
         self.uses[block.index()] = BlockUse::Open;
-        if let Some(slc) = &self.slc {
+        if let Some(slc) = &self.open.slc {
             nand.set_one_bit(block, (slc.stream == stream).then_some(slc.pages));
         }
         OpenBlock { block, next: 0, first_seq: 0, ready }

@@ -2,17 +2,12 @@
 
 use super::parts::{CACHE_MIN, ENTRY_BYTES};
 use super::{
-    ConfigError, LastParts, LogInstances, LogParts, LogScheme, MappingPart, PageParts, SlcPart, TrimPages, ValidityPart,
+    ConfigError, LastParts, LogInstances, LogParts, LogScheme, MappingPart, PageParts, TrimPages, ValidityPart,
 };
 use alloc::format;
 use phelsuma_nand::Geometry;
 
 impl PageParts {
-    /// Blocks of an SLC cache that are asked for; 0 for a share of the drive.
-    fn slc_blocks(&self) -> u32 {
-        if let SlcPart::Static { blocks, .. } = self.slc { blocks } else { 0 }
-    }
-
     pub(super) fn check_on(&self, geometry: &Geometry, logical_pages: u32) -> Result<(), ConfigError> {
         let (blocks, pages) = (geometry.blocks(), geometry.pages_per_block());
         Err(ConfigError::NoRoom(match (self.validity, self.mapping, self.victim.sample()) {
@@ -24,14 +19,6 @@ impl PageParts {
                 format!(
                     "a cache of {entries} mapping entries and {logical_pages} logical pages: a cache of at most as many \
                      entries ({bytes} bytes) would be right"
-                )
-            }
-            _ if matches!(self.slc, SlcPart::Static { blocks: 1.., .. } if self.slc_blocks() < 2 * geometry.dies()) => {
-                format!(
-                    "'slc.blocks' cannot be '{}': {} dies have two each, so {} or more would be right",
-                    self.slc_blocks(),
-                    geometry.dies(),
-                    2 * geometry.dies()
                 )
             }
             (.., Some(sample)) if sample.blocks > blocks => format!(

@@ -115,11 +115,6 @@ impl Composition {
         either!(self, parts => parts.name_of_wear())
     }
 
-    /// The SLC cache, as in results; none where there is none.
-    pub fn name_of_slc(&self) -> Option<String> {
-        self.page_mapped().and_then(|parts| parts.name_of_slc())
-    }
-
     /// Refuses parameters that a drive of this shape cannot have.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub use log_parts::{
 pub use page_parts::PageParts;
 pub use parts::{
     CollectionPart, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, GeckoMerge, IntegrityPart, MappingPart,
-    MetadataPart, OnMiss, PowerPart, SlcPart, Synchronize, ValidityPart, WearPart, WhenFull,
+    MetadataPart, OnMiss, PowerPart, Synchronize, ValidityPart, WearPart,
 };
 pub(crate) use parts::{LOOKS_MAX, TIMEOUT_MS};
 
@@ -79,38 +79,10 @@ impl<C> Config<C> {
         }
     }
 
-    /// The same FTL behind a write cache, or without one.
-    #[must_use]
-    pub fn cached(mut self, write_cache: Option<WriteCache>) -> Self {
-        self.write_cache = write_cache;
-        self
-    }
-
     pub(crate) fn barriers(&self) -> Barriers {
         Barriers {
             #[cfg(phelsuma_mutants)]
             forgets: self.forgets,
         }
-    }
-}
-
-impl Config {
-    /// Whether RAM is saved on battery or capacitors when the power fails: the FTL's own, or that of a write cache.
-    pub fn has_battery(&self) -> bool {
-        self.composition.has_battery() || self.write_cache.is_some_and(|cache| !cache.is_volatile())
-    }
-
-    /// Whether a power cut may take back acknowledged writes that were not flushed.
-    pub fn may_lose_what_is_not_flushed(&self) -> bool {
-        match self.write_cache {
-            None => self.composition.may_lose_what_is_not_flushed(),
-            // What is written out on capacitors is flushed.
-            Some(cache) => cache.is_volatile(),
-        }
-    }
-
-    /// Whether there is a write cache that a power cut empties.
-    pub fn has_volatile_cache(&self) -> bool {
-        self.write_cache.is_some_and(|cache| cache.is_volatile())
     }
 }

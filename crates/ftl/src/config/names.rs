@@ -1,6 +1,6 @@
 //! Parts by name: as results have them, and as a drive's description keeps them.
 
-use super::{DirectoryPart, IntegrityPart, MappingPart, OnFlash, PageParts, SlcPart, ValidityPart, WearPart};
+use super::{DirectoryPart, IntegrityPart, MappingPart, OnFlash, PageParts, ValidityPart, WearPart};
 use crate::spec::{Stated, with};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -31,11 +31,6 @@ impl PageParts {
     /// How wear is levelled, as in results; none where it is not.
     pub fn name_of_wear(&self) -> Option<String> {
         (self.wear != WearPart::Nothing).then(|| with(self.wear.word(), self.wear.shown()))
-    }
-
-    /// The SLC cache, as in results; none where there is none.
-    pub fn name_of_slc(&self) -> Option<String> {
-        (self.slc != SlcPart::Nothing).then(|| with(self.slc.word(), self.slc.shown()))
     }
 
     /// The names of the four parts, as in results: mapping, validity, victim, placement.

@@ -3,12 +3,13 @@
 use super::ConfigError;
 use super::by_name::Parts;
 use super::parts::{
-    CollectionPart, DirectoryPart, DirtyLimit, IntegrityPart, MappingPart, MetadataPart, PAGED, PowerPart, SlcPart,
+    CollectionPart, DirectoryPart, DirtyLimit, IntegrityPart, MappingPart, MetadataPart, PAGED, PowerPart,
     ValidityPart, WearPart,
 };
 use crate::policy::registered::{placements, victims};
 use crate::policy::{PlacementSpec, VictimSpec};
 use crate::policy::{placements as of_placement, victims as of_victim};
+use crate::slc_part::SlcPart;
 use crate::spec::{Chosen, Open, Part, Row, Stated};
 use alloc::string::ToString;
 

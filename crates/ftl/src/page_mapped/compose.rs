@@ -15,9 +15,10 @@ use super::validity::{AnyValidity, LogarithmicGecko, PageValidityLog, Validity};
 use crate::FtlError;
 use crate::barriers::Barriers;
 use crate::blocks::{Blocks, Region, Slc, Wear, region_blocks};
-use crate::config::{CollectionPart, MetadataPart, PowerPart, SlcPart, WearPart, WhenFull};
+use crate::config::{CollectionPart, MetadataPart, PowerPart, WearPart};
 use crate::ftl::Shape;
 use crate::medium::Clock;
+use crate::slc_part::{SlcPart, WhenFull};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
 
@@ -48,7 +49,7 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         }
         if let (SlcPart::Static { bits, .. }, Some(stream)) = (composition.slc, streams.slc) {
             let pages = (geometry.pages_per_block() / bits).max(1);
-            blocks.slc = Some(Slc::new(stream, pages, slc_blocks(geometry, composition.slc)));
+            blocks.set_slc(Slc::new(stream, pages, slc_blocks(geometry, composition.slc)));
         }
         let scans_from = matches!(composition.power, PowerPart::GeckoRec { .. } | PowerPart::Synchronize);
         // A stream of cold data has blocks of its own, by their wear.

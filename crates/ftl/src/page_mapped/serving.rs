@@ -204,7 +204,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         if let Some(pages) = self.blocks.log_pages() {
             counters.push(Counter::sum("block_log_pages", pages));
         }
-        if let Some(slc) = &self.blocks.slc {
+        if let Some(slc) = self.blocks.slc() {
             counters.extend([
                 Counter::sum("slc_pages", self.tally.slc_pages),
                 Counter::sum("slc_bypassed", self.tally.slc_bypassed),

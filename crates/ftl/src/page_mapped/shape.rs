@@ -9,10 +9,11 @@ use super::sorting::context;
 use super::streams::Streams;
 use super::validity::{FlashBitmap, PageValidityLog, saved_bytes};
 use crate::blocks::{critical_blocks, pages_of_table, region_blocks};
-use crate::config::{CollectionPart, MappingPart, MetadataPart, PowerPart, SlcPart, ValidityPart, WearPart};
+use crate::config::{CollectionPart, MappingPart, MetadataPart, PowerPart, ValidityPart, WearPart};
 use crate::ftl::Shape;
 use crate::mu_tree::Layout;
 use crate::policy::STREAMS_MAX;
+use crate::slc_part::SlcPart;
 use crate::{ANCHOR_BLOCKS, FtlError, RecoveryBound, SetAside};
 use phelsuma_nand::Geometry;
 

@@ -13,6 +13,7 @@
 //! No metadata of the cache is on flash, so a drive may be mounted with another one, or with none.
 
 mod dirty;
+mod of_config;
 mod policy;
 mod serving;
 mod slots;

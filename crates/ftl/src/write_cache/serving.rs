@@ -76,8 +76,8 @@ impl<N: Nand + 'static> Ftl<N> for Cached<N> {
             } else if let Some(dirty) = self.own.dirty.get(page) {
                 let held = match &dirty.content {
                     Held::Nothing => HostPage::Zeros,
-                    Held::Hollow(tag) => HostPage::Data(Content::Hollow(*tag)),
-                    Held::Bytes(bytes) => HostPage::Data(Content::Bytes(bytes)),
+                    Held::Hollow(tag) => Content::Hollow(*tag).into(),
+                    Held::Bytes(bytes) => Content::Bytes(bytes).into(),
                 };
                 sink.page(LogicalPage(page), held);
                 self.own.tally.read += 1;

@@ -7,11 +7,11 @@ use crate::lab::cut_nand::{CutFlash, CutNand, CutPoint};
 use crate::lab::decay::decay;
 use crate::lab::failure::{Checked, Failure, FailureKind, failure};
 use crate::lab::host::write_pages;
-use crate::lab::model::{Decayed, Expectation, InProgress, Loses, Model, tag};
+use crate::lab::model::{Decayed, Expectation, InProgress, Model, tag};
 use crate::lab::path::{Defect, Fault};
 use crate::lab::power_fail::save;
 use crate::lab::script::Request;
-use crate::lab::subject::{Any, Promise};
+use crate::lab::subject::{Any, Promise, losses};
 use crate::lab::verify::{Counted, compare, consistent, exactly, observe, read_pages, within_bound};
 use phelsuma_ftl::{Ftl, FtlError, Step};
 use phelsuma_nand::sim::SimConfig;
@@ -77,7 +77,7 @@ impl<'a> Life<'a> {
         let sim = SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(species.geometry, species.timing) });
         let mut nand = CutNand::new(sim, nothing_expected());
         let (ftl, at) = species.ftl.format(&mut nand, Time::ZERO)?;
-        let model = Model::new(species.ftl.logical_pages()).that_loses(Loses::new(species.ftl.as_ref()));
+        let model = Model::new(species.ftl.logical_pages()).that_loses(losses(species.ftl.as_ref()));
         Ok(Self { species, ftl, nand, model, at, write: 0, is_over: false, tally: Tally::default() })
     }
 
