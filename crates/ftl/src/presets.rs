@@ -1,5 +1,6 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
+use crate::barriers::Barriers;
 use crate::config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, Evict, FastParts, GeckoMerge,
     IntegrityPart, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts,
@@ -382,6 +383,28 @@ fn brought() -> &'static [Preset] {
     return BROUGHT.get_or_init(Vec::new);
     #[cfg(not(feature = "std"))]
     &[]
+}
+
+impl<C> Config<C> {
+    /// The same FTL, seen as its family sees it.
+    pub(crate) fn of<P>(&self, parts: P) -> Config<P> {
+        Config {
+            name: self.name.clone(),
+            logical_pages: self.logical_pages,
+            seed: self.seed,
+            composition: parts,
+            write_cache: self.write_cache,
+            #[cfg(phelsuma_mutants)]
+            forgets: self.forgets,
+        }
+    }
+
+    pub(crate) fn barriers(&self) -> Barriers {
+        Barriers {
+            #[cfg(phelsuma_mutants)]
+            forgets: self.forgets,
+        }
+    }
 }
 
 impl Config {

@@ -30,7 +30,6 @@ pub(crate) use parts::{LOOKS_MAX, TIMEOUT_MS};
 
 #[cfg(phelsuma_mutants)]
 use crate::barriers::Barrier;
-use crate::barriers::Barriers;
 use crate::write_cache::WriteCache;
 use alloc::string::{String, ToString};
 
@@ -63,26 +62,6 @@ impl<C> Config<C> {
             write_cache: None,
             #[cfg(phelsuma_mutants)]
             forgets: None,
-        }
-    }
-
-    /// The same FTL, seen as its family sees it.
-    pub(crate) fn of<P>(&self, parts: P) -> Config<P> {
-        Config {
-            name: self.name.clone(),
-            logical_pages: self.logical_pages,
-            seed: self.seed,
-            composition: parts,
-            write_cache: self.write_cache,
-            #[cfg(phelsuma_mutants)]
-            forgets: self.forgets,
-        }
-    }
-
-    pub(crate) fn barriers(&self) -> Barriers {
-        Barriers {
-            #[cfg(phelsuma_mutants)]
-            forgets: self.forgets,
         }
     }
 }
