@@ -119,10 +119,13 @@ impl<N: Nand + 'static> Ftl<N> for Cached<N> {
             // A cut may bring back the page's last content, and no older one.
             at = self.write_out_those(nand, first, pages, at)?;
         } else if policy == CachePolicy::Fifo {
+            // What the FTL refuses to trim stays as it was.
+            let done = self.below.trim(nand, first, pages, at)?;
             for page in self.own.dirty_in(first, pages) {
                 self.own.dirty.take(page);
                 self.own.tally.dropped += 1;
             }
+            return Ok(done);
         } else if pages <= self.own.capacity {
             for page in first.0..first.0 + pages {
                 at = self.take_in(nand, page, Held::Nothing, Hint::None, at)?;
