@@ -341,7 +341,7 @@ test:
 	$(TESTED) test --workspace $(FEATURES) --quiet --no-run
 	@$(MAKE) --no-print-directory python-package mcu-header-check test-plugins
 	@$(MAKE) --no-print-directory test-python >$(PY_LOG) 2>&1 & python=$$!; \
-	$(TESTED) test --workspace $(FEATURES) --quiet; tested=$$?; \
+	$(TESTED) test --workspace $(FEATURES) --quiet --no-fail-fast; tested=$$?; \
 	wait $$python; checked=$$?; cat $(PY_LOG); exit $$((tested | checked))
 
 # One test out of these, by a part of its name: make try TEST=json_keys. With -p cargo would choose other features for what
