@@ -40,7 +40,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
         return output::json(&results);
     }
     let (table, left_out) = as_table(&results, if args.wide { usize::MAX } else { WIDTH_MAX });
-    let about = about(&results, args.of.drive.chosen());
+    let about = about(&results, &configs, args.of.drive.chosen());
     let more = (!left_out.is_empty()).then(|| format!("--wide also shows {}", left_out.join(", ").replace('\n', " ")));
     let with_bullet = |caveat: caveats::Caveat| match caveat.kind {
         caveats::CHANGED => format!("* {}", caveat.text),
@@ -80,7 +80,7 @@ fn tighter(configs: &[RunConfig]) -> Option<verdict::Tighter> {
 const TIGHT: f64 = 0.9;
 
 /// What was compared, and in which units.
-fn about(results: &[RunResult], chosen: &str) -> Vec<String> {
+fn about(results: &[RunResult], configs: &[RunConfig], chosen: &str) -> Vec<String> {
     let Some(first) = results.first() else { return Vec::new() };
     let (g, host) = (&first.geometry, &first.host);
     let input = format!(
@@ -98,7 +98,8 @@ fn about(results: &[RunResult], chosen: &str) -> Vec<String> {
         "of a drive with buffers, firmware and link"
     };
     let latencies = latencies.then(|| format!("latencies in µs, {of_flash}"));
-    std::iter::once(input).chain(remarks::read(first)).chain(latencies).collect()
+    let protocol = configs.first().map(remarks::protocol);
+    std::iter::once(input).chain(remarks::read(first)).chain(protocol).chain(latencies).collect()
 }
 
 /// A column: its heading, the cell of a result, and where it is left out.
@@ -142,6 +143,16 @@ const COLUMNS: &[Column] = &[
         "examined\nmean/max",
         |r| examined(r),
         Shown::IfTheyDiffer(|r| r.victim_choices.map_or(0.0, |choices| choices.blocks_examined_mean)),
+    ),
+    (
+        "MB/s\nwritten",
+        |r| number(r.throughput.write_mb_per_second),
+        Shown::If(|r| if r.times_are_of_flash_alone { 0.0 } else { r.throughput.write_mb_per_second }),
+    ),
+    (
+        "MB/s\nread",
+        |r| number(r.throughput.read_mb_per_second),
+        Shown::If(|r| if r.times_are_of_flash_alone { 0.0 } else { r.throughput.read_mb_per_second }),
     ),
     ("write\nmean", |r| latency(r.latency_us.write, |l| l.mean), Shown::If(|r| there(r.latency_us.write))),
     ("write\np99", |r| latency(r.latency_us.write, |l| l.p99), Shown::If(|r| there(r.latency_us.write))),

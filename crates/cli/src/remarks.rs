@@ -1,7 +1,7 @@
 //! Remarks on a result, to be read before it is compared with others.
 
 use crate::table::number;
-use phelsuma_drive::{CompositionNames, RunResult};
+use phelsuma_drive::{Arrival, CompositionNames, Fill, RunConfig, RunResult};
 use phelsuma_ftl::{Composition, Preset};
 use phelsuma_options::count;
 use phelsuma_trace::{FileRead, InputReport, SkipReason, Workload};
@@ -217,6 +217,41 @@ impl Merges {
         }
         text
     }
+}
+
+/// How requests come, and what is written before anything is counted.
+pub(crate) fn protocol(config: &RunConfig) -> String {
+    let arrival = match config.arrival {
+        Arrival::QueueDepth(depth) => format!("queue depth {depth}"),
+        Arrival::Timestamps => "requests at their timestamps".to_string(),
+    };
+    let fill = match config.fill {
+        Fill::Sequential => "filled in sequence",
+        Fill::Random => "filled at random",
+        Fill::None => "not filled",
+    };
+    let warmup =
+        if config.warmup > 0.0 { format!(", then {} capacities of warm-up", config.warmup) } else { String::new() };
+    format!("timing {}, {arrival}; {fill}{warmup}; seed {}", config.timing_name, config.seed)
+}
+
+/// Of blocks so small that erases take much of the time that programs do, on chips that program many pages at once: those
+/// have large blocks.
+pub(crate) fn small_blocks(config: &RunConfig) -> Option<String> {
+    let (timing, pages) = (&config.timing, config.shape.pages_per_block);
+    let units = pages.div_ceil(timing.unit_pages.max(1));
+    let share = timing.erase_ns as f64 / (u64::from(units) * timing.program_ns).max(1) as f64;
+    // A power of two times the unit, with erases of at most a tenth.
+    let larger = (f64::from(pages) * share * 10.0 / f64::from(timing.unit_pages)).log2().ceil().exp2();
+    (timing.unit_pages > 1 && share > 0.2).then(|| {
+        format!(
+            "small blocks for {}: erasing one takes {:.0} % of the time to program it; --pages-per-block {} is nearer to \
+             its chips",
+            config.timing_name,
+            share * 100.0,
+            larger as u64 * u64::from(timing.unit_pages)
+        )
+    })
 }
 
 /// Of a log-block FTL that is told to use so few log blocks that much of the flash lies idle.

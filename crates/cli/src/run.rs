@@ -5,7 +5,7 @@ use crate::progress::Bars;
 use crate::table::number;
 use crate::{output, remarks, spent, table};
 use phelsuma_claims::SOURCES;
-use phelsuma_drive::{Distribution, Distributions, FlashCounts, Latency, RecoveryResult, RunResult, Saving};
+use phelsuma_drive::{Distribution, Distributions, FlashCounts, Latency, RecoveryResult, RunConfig, RunResult, Saving};
 use phelsuma_options::{RunArgs, count, size};
 use phelsuma_trace::histogram::{Modes, Picture, modes};
 use std::fmt::Write;
@@ -38,20 +38,20 @@ pub(crate) fn main(args: &Args) -> Outcome {
     });
     bar.done();
     let result = result?;
-    if args.json { output::json(&result) } else { output::print(&as_text(&result, args.of.drive.chosen())) }
+    if args.json { output::json(&result) } else { output::print(&as_text(&result, config, args.of.drive.chosen())) }
 }
 
-fn as_text(result: &RunResult, chosen: &str) -> String {
+fn as_text(result: &RunResult, config: &RunConfig, chosen: &str) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write_text(&mut text, result, chosen);
+    let _ = write_text(&mut text, result, config, chosen);
     let prose = |line: &str| line.starts_with(char::is_alphabetic);
     let lines =
         text.lines().map(|line| if prose(line) { table::wrapped(line, table::PROSE_WIDTH_MAX) } else { line.into() });
     lines.collect::<Vec<String>>().join("\n") + "\n"
 }
 
-fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::Result {
+fn write_text(out: &mut String, result: &RunResult, config: &RunConfig, chosen: &str) -> std::fmt::Result {
     let (parts, g) = (&result.composition, &result.geometry);
     writeln!(
         out,
@@ -91,12 +91,13 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         remarks::extreme_ratio(result),
         remarks::unused_blocks(result),
         remarks::one_group(result),
+        remarks::small_blocks(config),
     ];
     for remark in about.iter().flatten() {
         writeln!(out, "{remark}")?;
     }
     let fold = result.fold.as_ref().map(|fold| format!(", folded: {fold}")).unwrap_or_default();
-    writeln!(out, "input: {}{fold}; timing {}, seed {}", result.workload, result.timing, result.seed)?;
+    writeln!(out, "input: {}{fold}; {}", result.workload, remarks::protocol(config))?;
     for remark in remarks::read(result).into_iter().chain(result.input.iter().flat_map(remarks::warnings)) {
         writeln!(out, "{remark}")?;
     }
@@ -123,11 +124,20 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
                 None if result.counters.get("collections") == Some(&0) => "steadiness unknown: nothing was collected",
                 None => "steadiness unknown",
             };
-            writeln!(
+            write!(
                 out,
-                "write amplification: {:.4} = user {:.4} + translation {:.4} + validity {:.4} + other {:.4}; {:.4} with reads weighted as GeckoFTL's paper does, 1/{:.0} of a program each ({steady})",
-                wa.total, wa.user, wa.translation, wa.validity, wa.other, wa.by_reads_weighted, result.delta
+                "write amplification: {:.4} = user {:.4} + translation {:.4} + validity {:.4} + other {:.4}",
+                wa.total, wa.user, wa.translation, wa.validity, wa.other
             )?;
+            // Where pages are programmed many at a time, one does not cost a program.
+            if result.times_are_of_flash_alone {
+                write!(
+                    out,
+                    "; {:.4} with reads weighted as GeckoFTL's paper does, 1/{:.0} of a program each",
+                    wa.by_reads_weighted, result.delta
+                )?;
+            }
+            writeln!(out, " ({steady})")?;
         }
     }
     let mut flash = table::numbers(&["purpose", "reads", "spare reads", "programs", "erases"]);
@@ -208,12 +218,14 @@ fn write_text(out: &mut String, result: &RunResult, chosen: &str) -> std::fmt::R
         }
         writeln!(out, "the recovery itself used {} of RAM", size::show(recovery.scratch_bytes))?;
     }
-    let managed = &result.management_seconds;
-    writeln!(
-        out,
-        "management overhead {:.3} s of flash time: collection {:.3}, translation {:.3}, validity {:.3}, other {:.3}",
-        managed.total, managed.user, managed.translation, managed.validity, managed.other
-    )?;
+    if result.times_are_of_flash_alone {
+        let managed = &result.management_seconds;
+        writeln!(
+            out,
+            "management overhead {:.3} s of flash time: collection {:.3}, translation {:.3}, validity {:.3}, other {:.3}",
+            managed.total, managed.user, managed.translation, managed.validity, managed.other
+        )?;
+    }
     let m = &result.machine;
     let rss = m.peak_rss_bytes.map(|b| format!("{} at most", size::show(b)));
     writeln!(

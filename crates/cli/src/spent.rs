@@ -13,7 +13,7 @@ pub(crate) fn tables(time: &TimeSpent) -> [Table; 2] {
     let mut row = |what: &str, share: f64| {
         shares.add_row([what.to_string(), percent(share)]);
     };
-    row("cells of a die at work, on average", d.busy);
+    row("planes at work, on average over dies", d.busy);
     row("  sensing for the host", d.host_reads);
     row("  programming for the host", d.host_programs);
     row("  sensing to collect", d.collection_reads);
@@ -24,7 +24,7 @@ pub(crate) fn tables(time: &TimeSpent) -> [Table; 2] {
     row("  other metadata", d.other);
     row("a channel moving pages, on average", time.channels.busy);
     if let Some(link) = &time.link {
-        row("the link moving pages", link.busy);
+        row("the link moving pages, its busier way", link.busy);
         shares.add_row(["requests in the firmware, on average".to_string(), number(link.firmware_requests_mean)]);
     }
     let headings = ["a mean request, µs", "firmware", "link", "waiting for it", "flash", "waiting in the drive"];

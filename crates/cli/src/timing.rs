@@ -37,9 +37,9 @@ struct CheckArgs {
     /// can use (the effective ratio of `run`)
     #[arg(long, value_name = "RATIO", value_parser = ratio)]
     ratio: Option<f64>,
-    /// Pages of a block, for --ratio
-    #[arg(long, value_name = "N", default_value_t = 128, requires = "ratio")]
-    pages_per_block: u32,
+    /// Pages of a block, for --ratio [default: the least whole number of program units that are 128 pages]
+    #[arg(long, value_name = "N", requires = "ratio")]
+    pages_per_block: Option<u32>,
     /// Print JSON instead of text
     #[arg(long)]
     json: bool,
@@ -78,7 +78,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     let dies_per_channel = args.dies.or(dies).unwrap_or(1);
     let peaks = times.peaks(args.page, channels, dies_per_channel);
     let sustained = args.ratio.map(|ratio| {
-        let pages_per_block = args.pages_per_block;
+        let pages_per_block = args.pages_per_block.unwrap_or_else(|| 128u32.next_multiple_of(times.chip.unit_pages));
         let times = args.timing.on_blocks(args.page, pages_per_block)?;
         let write_amplification = phelsuma_limits::greedy(ratio, pages_per_block)?;
         let dies = (channels, dies_per_channel);
@@ -123,7 +123,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     }
     let units = size::show(u64::from(args.page) * u64::from(times.chip.unit_pages));
     output::print(&format!(
-        "{}: {}\n{channels} channels, {dies_per_channel} dies on each; a program writes {units}\n{rows}\n",
+        "{}: {}\nchannels: {channels}, dies on each: {dies_per_channel}; a program writes {units}\n{rows}\n",
         args.timing.name, args.timing.about
     ))
 }

@@ -195,6 +195,17 @@ impl Drive {
         Ok(ended)
     }
 
+    /// Pages that its write cache and the units of its dies hold at the most: two full units a die, and one being filled.
+    pub(crate) fn buffered_pages_max(&self) -> u64 {
+        let unit = u64::from(self.nand.timing().unit_pages);
+        let of_units = if unit > 1 { 3 * unit * u64::from(Nand::geometry(&self.nand).dies()) } else { 0 };
+        of_units
+            + self
+                .config
+                .write_cache
+                .map_or(0, |cache| cache.bytes / u64::from(Nand::geometry(&self.nand).page_bytes()))
+    }
+
     /// When all requests so far have completed.
     pub fn idle(&self) -> Time {
         self.idle

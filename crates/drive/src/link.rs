@@ -1,10 +1,11 @@
 //! The host's side of a drive: its firmware and its link.
 //!
-//! A write's data come over the link before the FTL has the request; a read's go over it afterwards. The firmware's time
-//! is a latency of each request, as of a pipeline: it does not bound how many there are.
+//! A write's data come over the link before the FTL has the request; a read's go over it afterwards. Both directions move
+//! data at once, in packets that fill what room there is. The firmware's time is a latency of each request, as of a
+//! pipeline: it does not bound how many there are.
 
 use phelsuma_nand::Time;
-use phelsuma_nand::sim::{Channel, Meter};
+use phelsuma_nand::sim::{Meter, Schedule};
 use phelsuma_nand::state::Preserve;
 use phelsuma_trace::{Op, PageRequest};
 
@@ -17,7 +18,7 @@ pub struct Link {
     pub write_ns: u64,
     /// Firmware, for each page of a write.
     pub write_page_ns: u64,
-    /// Moving one page over the link, which moves one at a time.
+    /// Moving one page over the link, which moves one at a time each way.
     pub page_ns: u64,
 }
 
@@ -26,7 +27,14 @@ pub struct Link {
 pub(crate) struct LinkState {
     #[preserve(fixed)]
     link: Link,
-    moving: Channel,
+    to_drive: Way,
+    to_host: Way,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default, Preserve)]
+struct Way {
+    moving: Schedule,
     meter: Meter,
 }
 
@@ -44,7 +52,7 @@ impl Link {
 
 impl LinkState {
     pub(crate) fn new(link: Link) -> Self {
-        Self { link, moving: Channel::default(), meter: Meter::default() }
+        Self { link, to_drive: Way::default(), to_host: Way::default() }
     }
 
     /// Its constants.
@@ -54,19 +62,21 @@ impl LinkState {
 
     /// Counts from this moment on how long it moves pages.
     pub(crate) fn work_from(&mut self, from: Time) {
-        self.meter.begin(from);
+        self.to_drive.meter.begin(from);
+        self.to_host.meter.begin(from);
     }
 
-    /// How long it moved pages until then, in nanoseconds.
+    /// How long it moved pages until then in the direction in which it did so for longer, in nanoseconds.
     pub(crate) fn busy_until(&self, end: Time) -> u64 {
-        self.meter.until(end).iter().sum()
+        let moved = |way: &Way| way.meter.until(end).iter().sum();
+        u64::max(moved(&self.to_drive), moved(&self.to_host))
     }
 
     /// When the FTL has a request that arrives at `at`.
     pub(crate) fn take(&mut self, request: &PageRequest, at: Time) -> Time {
         let (firmware, moving) = self.link.times(request);
         match request.op {
-            Op::Write => self.moved(at + firmware, moving),
+            Op::Write => self.to_drive.moved(at + firmware, moving),
             Op::Read | Op::Trim | Op::Flush => at + firmware,
         }
     }
@@ -74,22 +84,23 @@ impl LinkState {
     /// When the host has the answer to a request that the FTL has completed at `done`.
     pub(crate) fn give(&mut self, request: &PageRequest, done: Time) -> Time {
         match request.op {
-            Op::Read => self.moved(done, self.link.times(request).1),
+            Op::Read => self.to_host.moved(done, self.link.times(request).1),
             Op::Write | Op::Trim | Op::Flush => done,
         }
     }
 
-    /// Pages are ready to be moved at `ready`, which takes so many nanoseconds.
-    fn moved(&mut self, ready: Time, nanos: u64) -> Time {
-        let done = self.moving.take(ready, nanos);
-        self.meter.note(0, Time(done.0.saturating_sub(nanos)), done);
-        done
-    }
-
     /// Power is back.
     pub(crate) fn reset(&mut self) {
-        self.moving = Channel::default();
-        self.meter = Meter::default();
+        (self.to_drive, self.to_host) = (Way::default(), Way::default());
+    }
+}
+
+impl Way {
+    /// Pages are ready to be moved at `ready`, which takes so many nanoseconds: when the last has been moved.
+    fn moved(&mut self, ready: Time, nanos: u64) -> Time {
+        let done = self.moving.take_in_pieces(ready, nanos);
+        self.meter.note(0, Time(done.0.saturating_sub(nanos)), done);
+        done
     }
 }
 
@@ -108,6 +119,7 @@ mod tests {
         assert_eq!(link.take(&request(Op::Write, 1), Time(0)), Time(34 + 5), "behind the first");
         assert_eq!(link.take(&request(Op::Read, 1), Time(50)), Time(150));
         assert_eq!(link.give(&request(Op::Read, 2), Time(200)), Time(210));
+        assert_eq!(link.take(&request(Op::Write, 9), Time(180)), Time(180 + 19 + 45), "the other way is free");
         assert_eq!(link.give(&request(Op::Write, 2), Time(200)), Time(200));
         assert_eq!(link.take(&request(Op::Flush, 0), Time(7)), Time(7));
     }

@@ -504,6 +504,20 @@ mod tests {
         }
     }
 
+    /// With collections side by side, dies are at work for most of the time. They cannot be at work for more.
+    #[test]
+    fn steady_random_writes_follow_from_the_constants() {
+        for (name, dies) in [("970pro", (8, 2)), ("zn540", (8, 4)), ("tlc-2024", (8, 2)), ("qlc-2024", (4, 4))] {
+            let words = "--capacity 2GiB --ratio 0.75 --pages-per-block 768 --passes 0.5 --workload uniform \
+                         --queue-depth 256 --set collection=batches";
+            let result = of_page(&format!("--timing {name} {words}"));
+            let amplification = result.write_amplification.unwrap().total;
+            let most = timing(name).unwrap().on(4096).unwrap().random_writes_per_second(dies, amplification, 768);
+            let share = result.throughput.requests_per_second / most;
+            assert!((0.6..1.0).contains(&share), "{name}: {share} of {most} a second, WA {amplification}");
+        }
+    }
+
     #[test]
     fn write_amplification_is_that_of_the_same_drive_without_units() {
         let of = |timing: &str| {

@@ -42,7 +42,7 @@ pub(crate) fn main(args: &Args) -> Outcome {
     }
     match args.json {
         true => output::json(&result),
-        false => output::print(&text::of(&result, args.of.chosen())),
+        false => output::print(&text::of(&result, &config.drive, args.of.chosen())),
     }
 }
 

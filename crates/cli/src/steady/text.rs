@@ -3,6 +3,7 @@
 use crate::remarks;
 use crate::table::{self, number};
 use comfy_table::Table;
+use phelsuma_drive::RunConfig;
 use phelsuma_drive::steady::{Load, Measured, Part, Pattern, RANGE_MAX, Round, SLOPE_MAX, SteadyResult, WINDOW};
 use phelsuma_options::{count, size};
 use std::fmt::Write;
@@ -13,14 +14,14 @@ const WIDTH_MAX: usize = 98;
 const ROWS_MAX: usize = 40;
 
 /// The whole text.
-pub(super) fn of(result: &SteadyResult, chosen: &str) -> String {
+pub(super) fn of(result: &SteadyResult, drive: &RunConfig, chosen: &str) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write(&mut text, result, chosen);
+    let _ = write(&mut text, result, drive, chosen);
     text
 }
 
-fn write(out: &mut String, result: &SteadyResult, chosen: &str) -> std::fmt::Result {
+fn write(out: &mut String, result: &SteadyResult, drive: &RunConfig, chosen: &str) -> std::fmt::Result {
     let g = &result.geometry;
     let mut say = |line: String| writeln!(out, "{}", table::wrapped(&line, WIDTH_MAX));
     say(format!("{}: test of {}, after SNIA's PTS", result.ftl, about(result.test)))?;
@@ -36,13 +37,18 @@ fn write(out: &mut String, result: &SteadyResult, chosen: &str) -> std::fmt::Res
         g.channels,
         g.dies
     ))?;
+    if let Some(remark) = remarks::small_blocks(drive) {
+        say(remark)?;
+    }
     let times = match result.times_are_of_flash_alone {
         true => ", times of flash alone: no buffer, firmware or link",
         false => "",
     };
     say(format!("timing {}{times}; queue depth {}, seed {}", result.timing, result.queue_depth, result.seed))?;
     let length = match (result.load_capacities, result.load_seconds) {
-        (Some(share), _) => format!("until it has moved {share} of the logical capacity"),
+        (Some(share), _) => {
+            format!("until it has moved {share} of the logical capacity, and more than the buffers hold")
+        }
         (None, seconds) => format!("for {} simulated seconds", seconds.unwrap_or_default()),
     };
     say(format!("each load of a round goes on {length}; the specification takes 60 s"))?;
@@ -102,7 +108,7 @@ fn write_part(out: &mut String, result: &SteadyResult, part: &Part) -> std::fmt:
     writeln!(out, "{}", rounds(part))?;
     writeln!(out, "{}", table::wrapped(&verdict(result, part), WIDTH_MAX))?;
     let last = part.rounds.len().min(WINDOW);
-    writeln!(out, "mean of the last {last} rounds:")?;
+    writeln!(out, "of the last {last} rounds, the mean; of maxima, the largest:")?;
     for table in matrices(result.test, &part.loads) {
         writeln!(out, "{table}")?;
     }

@@ -13,6 +13,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// A load has at least so many requests, and so many times the queue depth: else its rates were of its begin and end.
 const REQUESTS_MIN: u64 = 64;
 const TIMES_QUEUE_DEPTH: u64 = 4;
+/// It moves so many times what the drive's buffers hold: else it would measure these.
+const TIMES_BUFFERED: u64 = 8;
 /// Requests that may take no time before a load is given up.
 const IDLE_REQUESTS_MAX: u64 = 1 << 20;
 /// A load that is measured by time has at most so many requests.
@@ -127,7 +129,8 @@ impl Host {
         let (began, mark) = (drive.idle(), Mark::of(drive));
         // A load of another size begins with a block of its own.
         self.next = 0;
-        let at_least = REQUESTS_MIN.max(TIMES_QUEUE_DEPTH * u64::from(self.queue_depth));
+        let buffered = TIMES_BUFFERED * drive.buffered_pages_max();
+        let at_least = REQUESTS_MIN.max(TIMES_QUEUE_DEPTH * u64::from(self.queue_depth)).max(buffered.div_ceil(pages));
         let enough = |share: f64| (share * self.logical_pages as f64) as u64;
         let enough = if let Length::Capacities(share) = length { enough(share) } else { 0 };
         let is_long = |drive: &Drive, requests: u64| match length {

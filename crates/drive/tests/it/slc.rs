@@ -12,16 +12,16 @@ fn thorough() -> bool {
     std::env::var_os("PHELSUMA_THOROUGH").is_some()
 }
 
-fn composition(ftl: &str, settings: &[(&str, &str)]) -> Composition {
+fn composition(ftl: &str, slc: &str, settings: &[(&str, &str)]) -> Composition {
     let mut composition = Preset::named(ftl).unwrap().composition;
-    composition.set_all(&[("slc", "static")]).unwrap();
+    composition.set_all(&[("slc", slc)]).unwrap();
     composition.set_all(settings).unwrap();
     assert_eq!(composition.why_not_survivable(), None, "{ftl}");
     composition
 }
 
-fn sweep(ftl: &str, full: &str, workload: Workload, dies: (u32, u32)) -> CrashReport {
-    let mut composition = composition(ftl, &[("slc.blocks", "6"), ("slc.full", full)]);
+fn sweep(ftl: &str, (slc, full): (&str, &str), workload: Workload, dies: (u32, u32)) -> CrashReport {
+    let mut composition = composition(ftl, slc, &[("slc.blocks", "6"), ("slc.full", full)]);
     if composition.has_cache() {
         composition.set("mapping.cache", "64").unwrap();
     }
@@ -34,7 +34,7 @@ fn sweep(ftl: &str, full: &str, workload: Workload, dies: (u32, u32)) -> CrashRe
         ftl: Config::new(ftl, composition, logical_pages, 1),
         workload,
         writes: 150,
-        points: if thorough() { Points::Every } else { Points::Some(25) },
+        points: if thorough() { Points::Every } else { Points::Some(13) },
         faults: Fault::all(),
         depth: if thorough() { 2 } else { 1 },
         seed: 1,
@@ -48,14 +48,14 @@ fn power_cuts_lose_nothing_of_an_slc_cache() {
     let dies: &[(u32, u32)] = if thorough() { &[(1, 1), (2, 2)] } else { &[(1, 1)] };
     let mut turn = 0;
     for ftl in ["page", "fifo", "lazyftl", "ib-ftl", "geckoftl", "dftl", "dftl-timeout"] {
-        for full in ["fold", "bypass"] {
+        for slc in [("static", "fold"), ("dynamic", "fold"), ("static", "bypass"), ("dynamic", "bypass")] {
             turn += 1;
             let workloads = Workload::ALL.into_iter().enumerate();
             let workloads = workloads.filter(|(n, _)| thorough() || *n == turn % Workload::ALL.len());
             for (workload, dies) in workloads.flat_map(|(_, workload)| dies.iter().map(move |dies| (workload, *dies))) {
-                let report = sweep(ftl, full, workload, dies);
-                assert!(!report.failed(), "{ftl}, {full}, {workload:?}: {:#?}", report.failures);
-                assert!(report.cuts > 0, "{ftl}, {full}, {workload:?}");
+                let report = sweep(ftl, slc, workload, dies);
+                assert!(!report.failed(), "{ftl}, {slc:?}, {workload:?}: {:#?}", report.failures);
+                assert!(report.cuts > 0, "{ftl}, {slc:?}, {workload:?}");
             }
         }
     }
@@ -64,7 +64,7 @@ fn power_cuts_lose_nothing_of_an_slc_cache() {
 /// A drive of 512 blocks of which 32 are an SLC cache of a third of their pages, with programs that take a tenth.
 fn ran(settings: &[(&str, &str)], change: impl Fn(&mut RunConfig)) -> RunResult {
     let mut config = RunConfig::new("page", Input::Workload("uniform".parse().unwrap())).unwrap();
-    config.composition = composition("page", &[&[("slc.blocks", "32")], settings].concat());
+    config.composition = composition("page", "static", &[&[("slc.blocks", "32")], settings].concat());
     config.shape.capacity_bytes = Some(128 << 20);
     (config.shape.pages_per_block, config.shape.ratio) = (64, 0.6);
     config.timing = Timing { slc_program_ns: 100_000, slc_read_ns: 50_000, ..Timing::preset("gecko").unwrap() };
@@ -125,4 +125,41 @@ fn a_full_drive_with_an_slc_cache_can_be_overwritten_for_ever() {
         let total = result.write_amplification.as_ref().unwrap().total;
         assert!((1.5..12.0).contains(&total), "{full}: {total}");
     }
+}
+
+/// Blocks of the cache have the fewest pages of all. The victim policy leaves them alone: they would be collected as soon
+/// as they are full.
+#[test]
+fn collection_leaves_the_cache_to_be_folded() {
+    for slc in ["static", "dynamic"] {
+        let result = ran(&[("slc", slc), ("slc.full", "bypass")], |config| {
+            (config.fill, config.warmup, config.passes) = (Fill::Sequential, 1.0, 1.0);
+        });
+        let counter = |name: &str| result.counters[name];
+        assert!(counter("collections") > 100, "{slc}");
+        let (cached, bypassed) = (counter("slc_pages"), counter("slc_bypassed"));
+        // Without a pause a static cache is full and stays so. A dynamic one gives way to collection, and gets free blocks.
+        if slc == "static" {
+            assert_eq!((cached, counter("slc_folds"), counter("slc_full_blocks")), (0, 0, 32));
+        }
+        assert!(bypassed > 9 * cached, "{slc}: {cached} and {bypassed}");
+    }
+}
+
+/// A drive that is half empty has more room for the cache, and none is set aside.
+#[test]
+fn a_dynamic_cache_shrinks_as_the_drive_fills() {
+    let ran = |slc, passes| {
+        ran(&[("slc", slc), ("slc.blocks", "0"), ("slc.full", "bypass")], |config| {
+            (config.shape.ratio, config.passes) = (0.75, passes);
+        })
+    };
+    let [fixed, dynamic] = ["static", "dynamic"].map(|slc| ran(slc, 0.25));
+    assert_eq!(fixed.counters["slc_pages"], 32 * 21);
+    assert_eq!(dynamic.counters["slc_pages"], 128 * 21, "a quarter of the drive");
+    let reserve = |result: &RunResult| result.geometry.reserve_blocks;
+    assert_eq!(reserve(&fixed) - reserve(&dynamic), 32);
+    let full = ran("dynamic", 4.0);
+    assert!(full.counters["slc_full_blocks"] < 8, "{}", full.counters["slc_full_blocks"]);
+    assert!(full.counters["slc_folds"] > 100);
 }

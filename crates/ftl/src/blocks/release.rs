@@ -4,7 +4,7 @@ use super::{BlockUse, Blocks, Watch};
 use phelsuma_nand::{Block, Nand, Page};
 
 impl Blocks {
-    /// A block is written: a candidate from now on, or one that waits until all of its pages are stale.
+    /// A block is written: a candidate from now on, or one that waits until it is folded, or all of its pages are stale.
     pub(crate) fn close(&mut self, watch: &mut impl Watch, block: Block, stream: u8) {
         let can_be = matches!(self.use_of(block), BlockUse::Open | BlockUse::Victim | BlockUse::Fixed);
         debug_assert!(can_be, "{block} is closed that is {:?}", self.use_of(block));
@@ -15,13 +15,13 @@ impl Blocks {
         if !is_metadata {
             watch.written(block, self.clock.seq());
         }
-        self.slc_closed(block, stream);
-        let candidate = self.metadata.collected || !is_metadata;
+        let waits_for_fold = self.slc_closed(block, stream);
+        let candidate = !waits_for_fold && (self.metadata.collected || !is_metadata);
         self.counters.closed(block, is_metadata, candidate);
         if candidate {
             self.notes.candidate(block, self.counters.live(block), is_given_back);
             self.news.closed(block);
-        } else {
+        } else if !waits_for_fold {
             self.metadata.waiting.push(block);
             self.look_if_emptied(block);
         }

@@ -1,7 +1,8 @@
 //! The blocks of an SLC cache: the host's writes go to blocks in one-bit mode first, which are fast and have less room.
 //!
 //! These blocks belong to a stream of their own. The oldest one that is full is folded: its live pages move to the other
-//! blocks as those of any victim do. There are so many of them at the most, and the drive's capacity does without them.
+//! blocks as those of any victim do. There are so many of them at the most. The capacity of the drive does without them,
+//! or they are blocks that are free anyway, and are folded where space is needed.
 //! After a mount their stream, which is in spare areas, says which blocks they are.
 
 use alloc::vec::Vec;
@@ -16,13 +17,15 @@ pub(crate) struct Slc {
     pub(super) pages: u32,
     /// Blocks at the most.
     pub(super) most: u32,
+    /// Free blocks that it leaves.
+    pub(super) keeps: u32,
     /// Those that are full, the oldest first; after a mount by their numbers.
     pub(super) full: Vec<Block>,
 }
 
 impl Slc {
-    pub(crate) fn new(stream: u8, pages: u32, most: u32) -> Self {
-        Self { stream, pages, most, full: Vec::new() }
+    pub(crate) fn new(stream: u8, pages: u32, (most, keeps): (u32, u32)) -> Self {
+        Self { stream, pages, most, keeps, full: Vec::new() }
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -19,7 +19,7 @@ impl Blocks {
     pub(crate) fn slc_has_room(&self) -> bool {
         let Some(slc) = &self.open.slc else { return false };
         let (open, is_next_open) = self.open.of_stream(slc.stream, self.geometry.dies());
-        is_next_open || slc.full() + open < slc.most
+        is_next_open || slc.full() + open < slc.most && self.free() > slc.keeps
     }
 
     /// Pages that a block has room for, which a stream has begun.
@@ -36,13 +36,16 @@ impl Blocks {
         self.open.slc.as_ref()?.full.first().copied()
     }
 
-    /// A block is full, or was found to be: a mount knows each block's stream.
-    pub(super) fn slc_closed(&mut self, block: Block, stream: u8) {
-        if let Some(slc) = &mut self.open.slc
-            && slc.stream == stream
-        {
-            slc.full.push(block);
-        }
+    /// Whether a block is one of the cache that waits to be folded.
+    pub(crate) fn slc_waits(&self, block: Block) -> bool {
+        self.open.slc.as_ref().is_some_and(|slc| slc.full.contains(&block))
+    }
+
+    /// A block is full, or was found to be: a mount knows each block's stream. Whether it waits to be folded.
+    pub(super) fn slc_closed(&mut self, block: Block, stream: u8) -> bool {
+        let Some(slc) = self.open.slc.as_mut().filter(|slc| slc.stream == stream) else { return false };
+        slc.full.push(block);
+        true
     }
 
     /// A block is none of the cache any more.

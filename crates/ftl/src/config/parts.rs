@@ -134,10 +134,11 @@ part! { "metadata" "whether blocks of metadata are collected or left until they 
     }
 }
 
-part! { "collection" "whether a block is collected at once or in slices".younger("only page-mapped FTLs collect in slices");
+part! { "collection" "whether blocks are collected one by one, as many as there are dies, or in slices".younger("only page-mapped FTLs collect in slices");
     CollectionPart "How much of a collection a write waits for." {
         Whole "whole" "All of it."
         Slices "slices" "A few pages: collections begin earlier."
+        Batches "batches" "As many collections as there are dies: they read and erase side by side."
     }
 }
 

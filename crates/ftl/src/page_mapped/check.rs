@@ -267,7 +267,7 @@ impl PageMapped {
             }
             let use_of = self.blocks.use_of(block);
             free += u32::from(matches!(use_of, BlockUse::Free | BlockUse::Held));
-            let waits = self.blocks.waiting().contains(&block);
+            let waits = self.blocks.waiting().contains(&block) || self.blocks.slc_waits(block);
             if self.blocks.is_candidate(block) != (use_of == BlockUse::Closed && !waits) {
                 checked.find(format!("{block} is {use_of:?}, and being a candidate disagrees"));
             }

@@ -6,6 +6,7 @@ use super::meta_io::MetaIo;
 use super::move_buffer;
 use super::parts::{PageMapped, mapping_io, validity_io};
 use super::shape::usable_pages;
+use super::slices::unless_full;
 use super::validity::Validity;
 use crate::FtlError;
 use crate::barriers::Barrier;
@@ -22,7 +23,7 @@ const GAINLESS_MAX: u32 = 16;
 impl PageMapped {
     /// Free blocks that a collection needs at the most.
     pub(super) fn reserve(&self) -> u32 {
-        self.shape.reserve_blocks - self.collecting.early - self.collecting.slc
+        self.shape.reserve_blocks - self.collecting.early - self.collecting.batch - self.collecting.slc.set_aside
     }
 
     /// Whether collections are due.
@@ -31,7 +32,7 @@ impl PageMapped {
         self.blocks.free() < self.reserve()
     }
 
-    /// Collects until the reserve is full again. No request waits for that: a block that is given back is not erased
+    /// Collects until the reserve is full again, or by a batch fuller. No request waits for that: a block that is given back is not erased
     /// before everything so far is on flash.
     #[inline(never)]
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
@@ -43,7 +44,11 @@ impl PageMapped {
         // A victim's pages in a tree leave as many stale pages of it behind the blocks that a policy has yet to come
         // to.
         let gainless_max = if self.tree.is_some() { GAINLESS_MAX } else { self.blocks.geometry().blocks() };
-        while self.blocks.free() < reserve {
+        while self.blocks.free() < reserve + self.collecting.batch {
+            let is_due = self.blocks.free() < reserve;
+            if !is_due && turns > self.collecting.batch {
+                break;
+            }
             let known = self.look_for_victims(nand, at);
             turns = if self.blocks.free() > most_free { 0 } else { turns + 1 };
             most_free = most_free.max(self.blocks.free());
@@ -51,11 +56,13 @@ impl PageMapped {
                 true => self.blocks.counters.least_by_scan().map(|block| (block, Why::Emergency)),
                 false => self.next_victim(),
             };
-            match victim.filter(|(victim, _)| self.can_gain(*victim)).or_else(|| self.emptied_victim()) {
-                Some((victim, why)) => {
-                    self.collect(nand, victim, why, known)?;
-                    self.count_collection(why);
-                }
+            let victim = victim.filter(|(victim, _)| self.can_gain(*victim));
+            let of_need = || self.emptied_victim().or_else(|| self.victim_of_cache()).filter(|_| is_due);
+            match victim.or_else(of_need) {
+                Some((victim, why)) if is_due => self.collect_whole(nand, victim, why, known)?,
+                // What finds no room is collected when there is need.
+                Some((victim, why)) => unless_full(self.collect_whole(nand, victim, why, known))?,
+                None if !is_due => break,
                 // Perhaps there are stale pages that are not identified.
                 None if self.mapping.is_lazy() && unidentified_from.is_some() => {
                     let from = unidentified_from.unwrap_or(0);
@@ -70,6 +77,24 @@ impl PageMapped {
         }
         if self.mapping.has_tombstones() {
             self.blocks.keep_blank(nand, &mut self.durability, Purpose::Gc, at)?;
+        }
+        Ok(())
+    }
+
+    /// Collects a block and counts that.
+    pub(super) fn collect_whole<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        victim: Block,
+        why: Why,
+        at: Time,
+    ) -> Result<(), FtlError> {
+        let moved = self.tally.pages_moved;
+        self.collect(nand, victim, why, at)?;
+        self.count_collection(why);
+        if why == Why::Fold {
+            self.tally.folds += 1;
+            self.tally.pages_folded += self.tally.pages_moved - moved;
         }
         Ok(())
     }
@@ -127,6 +152,11 @@ impl PageMapped {
         if too_much && self.blocks.keeps(Barrier::MetadataBounded) {
             let emptiest = self.blocks.waiting().iter().copied().min_by_key(|b| (self.blocks.counters.live(*b), b.0));
             return emptiest.map(|block| (block, Why::TooMuchMetadata));
+        }
+        if (self.collecting.slc.gives_way || self.blocks.emergency())
+            && let Some(of_cache) = self.victim_of_cache()
+        {
+            return Some(of_cache);
         }
         if self.blocks.emergency() && self.blocks.keeps(Barrier::EmptiestInEmergency) {
             // The critical reserve rests on its being the emptiest of all.

@@ -50,10 +50,9 @@ pub(super) struct Collecting {
     pub(super) begun: Option<InSlices>,
     /// Free blocks above what a collection needs, below which one begins in slices. 0 where all are whole.
     pub(super) early: u32,
-    /// Blocks of an SLC cache, which the reserve does without.
-    pub(super) slc: u32,
-    /// Whether a write that finds the SLC cache full waits for a fold.
-    pub(super) folds: bool,
+    /// Blocks that are gained beyond the reserve once it is short. 0 where collections go one by one.
+    pub(super) batch: u32,
+    pub(super) slc: OfSlc,
     /// Blocks looked at for the choice of the victim.
     pub(super) examined: u32,
     /// When the live pages were last counted anew, in program order (`recount.rs`).
@@ -63,7 +62,12 @@ pub(super) struct Collecting {
 }
 
 impl Collecting {
-    pub(super) fn new(pages_per_block: u32, early: u32, (slc, folds): (u32, bool), sampling: Option<Sampling>) -> Self {
+    pub(super) fn new(
+        pages_per_block: u32,
+        (early, batch): (u32, u32),
+        slc: OfSlc,
+        sampling: Option<Sampling>,
+    ) -> Self {
         Self {
             live: Vec::with_capacity(pages_per_block as usize),
             victim: None,
@@ -73,8 +77,8 @@ impl Collecting {
             moving: MoveBuffer::new(),
             begun: None,
             early,
+            batch,
             slc,
-            folds,
             examined: 0,
             recounted: None,
             sampling,
@@ -107,6 +111,17 @@ impl Collecting {
         ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2 + (spares + judged) as u64);
         ledger.index("buffer.moving", self.moving.bytes(page_bytes));
     }
+}
+
+/// What collections have to do with an SLC cache.
+#[derive(Clone, Copy, Default, Preserve)]
+pub(super) struct OfSlc {
+    /// Blocks that the reserve does without.
+    pub(super) set_aside: u32,
+    /// Whether a write that finds the cache full waits for a fold.
+    pub(super) folds: bool,
+    /// Whether it is folded where space is needed.
+    pub(super) gives_way: bool,
 }
 
 /// A collection in slices that is under way (`slices.rs`).

@@ -1,13 +1,13 @@
 //! Putting a drive together of its parts, with nothing in it.
 
-use super::collecting::{Collecting, Sampling};
+use super::collecting::{Collecting, OfSlc, Sampling};
 use super::durability::{
     Battery, Durability, FastRecovery, GeckoRec, Integrity, ScanFrom, Survival, Synchronizing, YoungBlocks,
 };
 use super::mapping::{AnyMapping, Mapping, PagedMapping};
 use super::parts::{PageConfig, PageMapped, PageTally};
 use super::runs::MergePages;
-use super::shape::{early_blocks, layout_of_tree, least_free, slc_blocks};
+use super::shape::{batch_blocks, early_blocks, layout_of_tree, least_free};
 use super::sorting::{Sorting, context};
 use super::streams::Streams;
 use super::tree::tree_of;
@@ -18,7 +18,7 @@ use crate::blocks::{Blocks, Region, Slc, Wear, region_blocks};
 use crate::config::{CollectionPart, MetadataPart, PowerPart, WearPart};
 use crate::ftl::Shape;
 use crate::medium::Clock;
-use crate::slc_part::{SlcPart, WhenFull};
+use crate::slc_part::WhenFull;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Geometry};
 
@@ -47,9 +47,12 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         if let (WearPart::Levelling { threshold, looks }, Some(cold)) = (composition.wear, streams.cold) {
             blocks.wear = Some(Wear::new(cold, looks, threshold));
         }
-        if let (SlcPart::Static { bits, .. }, Some(stream)) = (composition.slc, streams.slc) {
+        let slc = composition.slc;
+        if let (Some((bits, _)), Some(stream)) = (slc.rule(), streams.slc) {
             let pages = (geometry.pages_per_block() / bits).max(1);
-            blocks.set_slc(Slc::new(stream, pages, slc_blocks(geometry, composition.slc)));
+            // What is set aside is for the cache. Another leaves the reserve, and a block of each stream on each die.
+            let keeps = if slc.is_dynamic() { shape.reserve_blocks + shape.open_blocks } else { 0 };
+            blocks.set_slc(Slc::new(stream, pages, (slc.most(geometry), keeps)));
         }
         let scans_from = matches!(composition.power, PowerPart::GeckoRec { .. } | PowerPart::Synchronize);
         // A stream of cold data has blocks of its own, by their wear.
@@ -73,11 +76,12 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
             durability: Durability::new(scheme, Integrity::of(composition)),
             collecting: Collecting::new(
                 geometry.pages_per_block(),
-                early_blocks(geometry, composition.collection),
-                (
-                    slc_blocks(geometry, composition.slc),
-                    matches!(composition.slc, SlcPart::Static { full: WhenFull::Fold, .. }),
-                ),
+                (early_blocks(geometry, composition.collection), batch_blocks(geometry, composition.collection)),
+                OfSlc {
+                    set_aside: slc.set_aside(geometry),
+                    folds: slc.rule().is_some_and(|(_, full)| full == WhenFull::Fold),
+                    gives_way: slc.is_dynamic(),
+                },
                 sampling,
             ),
             streams,

@@ -1,4 +1,5 @@
-//! Folding an SLC cache: when it is full, or while the host pauses.
+//! Folding an SLC cache: when it is full, or while the host pauses. Blocks of the cache are no candidates of a victim
+//! policy: it would take each as soon as it is full, which has the fewest pages of all.
 //!
 //! No write depends on it. A block is folded only with the reserve full, that is with as much room as any collection has.
 //! Where it is not, or where the cache is bypassed when full, writes go to the other blocks.
@@ -15,7 +16,7 @@ impl PageMapped {
     /// Makes room in the cache before a page that the host writes.
     #[inline]
     pub(super) fn fold_if_full<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        if self.collecting.folds && !self.blocks.slc_has_room() { self.fold(nand, at) } else { Ok(()) }
+        if self.collecting.slc.folds && !self.blocks.slc_has_room() { self.fold(nand, at) } else { Ok(()) }
     }
 
     /// Folds a block of the cache while the host pauses, if there is one.
@@ -34,12 +35,12 @@ impl PageMapped {
         unless_full(self.end_slices(nand, at))?;
         let Some(block) = oldest(self) else { return Ok(()) };
         let known = self.look_for_victims(nand, at);
-        let moved = self.tally.pages_moved;
-        unless_full(self.collect(nand, block, Why::Fold, known).map(|_| {
-            self.tally.folds += 1;
-            self.tally.pages_folded += self.tally.pages_moved - moved;
-            self.tally.collections += 1;
-        }))
+        unless_full(self.collect_whole(nand, block, Why::Fold, known))
+    }
+
+    /// A block of the cache, where space is needed that no other block gives: more of it is gained than its pages take.
+    pub(super) fn victim_of_cache(&self) -> Option<(Block, Why)> {
+        self.blocks.slc_oldest().map(|block| (block, Why::Fold))
     }
 
     fn can_fold(&self, block: Block) -> bool {

@@ -223,17 +223,16 @@ pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32
 /// on each die at the same time, and so may that of moved pages.
 pub(super) fn early_blocks(geometry: &Geometry, collection: CollectionPart) -> u32 {
     match collection {
-        CollectionPart::Whole => 0,
+        CollectionPart::Whole | CollectionPart::Batches => 0,
         CollectionPart::Slices => 2 + 2 * geometry.dies(),
     }
 }
 
-/// Blocks of an SLC cache at the most: the capacity does without them.
-pub(super) fn slc_blocks(geometry: &Geometry, slc: SlcPart) -> u32 {
-    match slc {
-        SlcPart::Nothing => 0,
-        SlcPart::Static { blocks: 0, .. } => (geometry.blocks() / 16).max(2 * geometry.dies()),
-        SlcPart::Static { blocks, .. } => blocks.max(2 * geometry.dies()),
+/// Blocks that are gained beyond the reserve once it is short. The dies of their victims work side by side.
+pub(super) fn batch_blocks(geometry: &Geometry, collection: CollectionPart) -> u32 {
+    match collection {
+        CollectionPart::Whole | CollectionPart::Slices => 0,
+        CollectionPart::Batches => geometry.dies(),
     }
 }
 
@@ -288,7 +287,8 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
             + battery
             + held
             + early_blocks(geometry, config.composition.collection)
-            + slc_blocks(geometry, config.composition.slc),
+            + batch_blocks(geometry, config.composition.collection)
+            + config.composition.slc.set_aside(geometry),
         open_blocks,
         log_blocks: 0,
         fixed_blocks: ANCHOR_BLOCKS + log,

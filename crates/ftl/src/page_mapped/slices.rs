@@ -73,8 +73,7 @@ impl PageMapped {
             return Ok(None);
         };
         if self.blocks.is_metadata(self.blocks.stream_of(victim)) {
-            self.collect(nand, victim, why, known)?;
-            self.count_collection(why);
+            self.collect_whole(nand, victim, why, known)?;
             self.tally.slices += 1;
             return Ok(None);
         }

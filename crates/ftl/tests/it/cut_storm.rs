@@ -145,8 +145,9 @@ fn merges_in_slices_survive_a_storm_of_cuts() {
 }
 
 #[test]
-fn collections_in_slices_survive_a_storm_of_cuts() {
-    for preset in ["page+slices", "lazyftl+slices", "geckoftl+slices", "geckoftl+slices+sample+wear"] {
+fn collections_in_slices_and_batches_survive_a_storm_of_cuts() {
+    let slices = ["page+slices", "lazyftl+slices", "geckoftl+slices", "geckoftl+slices+sample+wear"];
+    for preset in slices.into_iter().chain(["lazyftl+batches", "geckoftl+batches"]) {
         for (geometry, share) in [(small(32, 60, 1, 1), 0.8), (small(32, 60, 1, 1), 1.0), (small(16, 160, 2, 2), 1.0)] {
             for (operations_max, cuts, seed) in [(6, 60, 17), (400, 40, 18)] {
                 storm(&Storm {

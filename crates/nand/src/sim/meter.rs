@@ -66,21 +66,6 @@ impl Meter {
         self.recent.push_back((start, end, cause));
     }
 
-    /// Notes `nanos` nanoseconds at `at`, of work if there is a cause, which put off what lies behind.
-    fn interrupt(&mut self, cause: Option<u8>, at: Time, nanos: u64) {
-        let from = self.recent.iter().rposition(|span| span.1 <= at).map_or(0, |before| before + 1);
-        let mut put_off: Vec<_> = self.recent.drain(from..).collect();
-        put_off.iter().for_each(|(start, end, cause)| self.remove(*cause, *start, *end));
-        if let Some(first) = put_off.first_mut().filter(|first| first.0 < at) {
-            self.note(first.2, first.0, at);
-            first.0 = at;
-        }
-        if let Some(cause) = cause {
-            self.note(cause, at, at + nanos);
-        }
-        put_off.iter().for_each(|(start, end, cause)| self.note(*cause, *start + nanos, *end + nanos));
-    }
-
     /// Counts from this moment on, what has been accepted before included.
     pub fn begin(&mut self, from: Time) {
         self.from = from;
@@ -113,13 +98,6 @@ impl Meter {
             self.total.resize(at + 1, 0);
         }
         self.total[at] += self.counted(start, end);
-    }
-
-    fn remove(&mut self, cause: u8, start: Time, end: Time) {
-        let counted = self.counted(start, end);
-        if let Some(total) = self.total.get_mut(usize::from(cause)) {
-            *total -= counted;
-        }
     }
 }
 
@@ -247,13 +225,6 @@ impl Meters {
         self.planes_of(die).iter_mut().for_each(|plane| plane.note(cause(purpose, kind), start, end));
     }
 
-    /// A read on one plane that interrupts what the die does.
-    pub(crate) fn suspends(&mut self, die: u32, plane: usize, purpose: Purpose, at: Time, nanos: u64) {
-        for (n, meter) in self.planes_of(die).iter_mut().enumerate() {
-            meter.interrupt((n == plane).then(|| cause(purpose, Kind::Sense)), at, nanos);
-        }
-    }
-
     /// A channel has moved something by `end`.
     pub(crate) fn moves(&mut self, channel: u32, end: Time, nanos: u64) {
         self.channels[channel as usize].note(0, Time(end.0.saturating_sub(nanos)), end);
@@ -311,22 +282,6 @@ mod tests {
         assert_eq!(meter.until(Time(70)), [5, 30]);
         assert_eq!(meter.until(Time(250)), [55, 110]);
         assert_eq!(meter.until(Time(1000)), [105, 110]);
-    }
-
-    #[test]
-    fn an_interruption_puts_off_what_lies_behind() {
-        let mut meter = Meter::default();
-        meter.note(1, Time(0), Time(100));
-        meter.note(2, Time(100), Time(150));
-        meter.interrupt(Some(0), Time(60), 10);
-        assert_eq!(
-            meter.recent,
-            [(Time(0), Time(60), 1), (Time(60), Time(70), 0), (Time(70), Time(110), 1), (Time(110), Time(160), 2)]
-        );
-        assert_eq!(meter.until(Time(110)), [10, 100, 0]);
-        meter.interrupt(Some(0), Time(70), 5);
-        assert_eq!(meter.until(Time(110)), [15, 95, 0]);
-        assert_eq!(meter.until(Time(200)), [15, 100, 50]);
     }
 
     #[test]

@@ -7,7 +7,6 @@
 //! Simplified: reads disturb nothing; ECC corrects nothing by itself.
 
 mod busy;
-mod channel;
 mod columns;
 mod cut;
 mod decay;
@@ -17,13 +16,14 @@ mod meter;
 mod odd;
 mod payload;
 mod readers;
+mod schedule;
 mod units;
 
-pub use channel::Channel;
 pub use decay::Decay;
 pub use fault::{EraseFault, ProgramFault};
 pub use meter::{HostPage, Kind, Meter, Work};
 pub use readers::Readers;
+pub use schedule::Schedule;
 
 use crate::state::Preserve;
 use crate::{

@@ -7,11 +7,14 @@
 //!
 //! A program and an erase keep all planes of a die busy; each plane senses for itself.
 //!
-//! Simplified: the register of a plane holds what was sensed last until its die programs or erases, or it senses again. A
-//! plane takes operations in the order in which they were asked for, but for reads that suspend.
+//! A die takes what is ready first, as its controller would: an operation that waits for data from another die leaves
+//! room for others. Units of a block are programmed in their order.
+//!
+//! Simplified: the register of a plane holds what was sensed last until its die programs or erases, or it senses again.
+//! What a read suspends goes on in the next room that its die has.
 
-use super::channel::Channel;
 use super::meter::{Kind, Meters};
+use super::schedule::Schedule;
 use crate::state::Preserve;
 use crate::{Op, Time, Timing};
 use alloc::vec;
@@ -37,10 +40,10 @@ struct Unit {
 }
 
 /// One plane of a die: what senses by itself.
-#[derive(Clone, Copy, Debug, Default, Preserve)]
+#[derive(Clone, Debug, Default, Preserve)]
 struct Plane {
-    /// When it has moved out what it sensed, unless that suspended something.
-    free: Time,
+    /// When it senses, and moves out what it sensed.
+    reads: Schedule,
     /// When the last sensing has been moved out.
     reads_done: Time,
     /// What was sensed last: a block, and which part of it.
@@ -50,27 +53,29 @@ struct Plane {
 /// One die.
 #[derive(Clone, Debug, Default, Preserve)]
 struct Die {
-    /// When its last program or erase ends.
-    changed: Time,
+    /// When it programs and erases.
+    changes: Schedule,
     planes: Vec<Plane>,
-    /// The last two units that were full, and when each is in the cells.
+    /// The two units that were full last, and when each is in the cells.
     full: Vec<(Unit, Time)>,
     /// Units with pages in the buffer and room for more.
     open: Vec<Unit>,
+    /// Blocks being written, and when the last of their full units is in the cells.
+    written: Vec<(u32, Time)>,
 }
 
 /// All dies.
 #[derive(Clone, Debug, Preserve)]
 pub(crate) struct Units {
     dies: Vec<Die>,
-    channels: Vec<Channel>,
+    channels: Vec<Schedule>,
     pages_per_block: u32,
 }
 
 impl Units {
     pub(crate) fn new(dies: u32, channels: u32, pages_per_block: u32, timing: &Timing) -> Self {
         let die = Die { planes: vec![Plane::default(); timing.planes.max(1) as usize], ..Die::default() };
-        let (dies, channels) = (vec![die; dies as usize], vec![Channel::default(); channels as usize]);
+        let (dies, channels) = (vec![die; dies as usize], vec![Schedule::default(); channels as usize]);
         Self { dies, channels, pages_per_block }
     }
 
@@ -95,23 +100,28 @@ impl Units {
         let mut busy = 0;
         if let Some(passed) = passed {
             let passed = die.open.swap_remove(passed);
-            busy += die.write((passed, place), at, timing, channel, meters.as_deref_mut());
+            let (_, taken) = die.write((passed, place), at, timing, channel, meters.as_deref_mut());
+            busy += taken;
         }
         let start = match die.full.as_slice() {
-            [(_, first), _] => at.max(*first),
+            [(_, one), (_, other)] => at.max(*one.min(other)),
             _ => at,
         };
         let end = if place.one_bit > 0 { place.one_bit } else { self.pages_per_block };
         let is_last = (place.index + 1).is_multiple_of(timing.unit_pages) || place.index + 1 == end;
         if is_last {
             die.open.retain(|open| *open != unit);
-            busy += die.write((unit, place), start, timing, channel, meters.as_deref_mut());
+            let (done, taken) = die.write((unit, place), start, timing, channel, meters.as_deref_mut());
+            busy += taken;
+            if place.index + 1 == end {
+                die.written.retain(|(block, _)| *block != place.block);
+            }
             if timing.unit_pages == 1 {
                 // It is collected nowhere, so it is safe when it is in the cells.
                 if let Some(meters) = meters {
-                    meters.host_page(op.purpose, die.changed, timing.transfer_ns + timing.program_ns);
+                    meters.host_page(op.purpose, done, timing.transfer_ns + timing.program_ns);
                 }
-                return (die.changed, busy);
+                return (done, busy);
             }
         } else if !die.open.contains(&unit) {
             die.open.push(unit);
@@ -149,11 +159,10 @@ impl Units {
             false => (timing.read_ns, timing.transfer_ns),
         };
         let part = place.index / timing.sense_pages;
-        let Die { changed, planes, .. } = die;
+        let Die { changes, planes, .. } = die;
         let at_plane = part as usize % planes.len();
         let plane = &mut planes[at_plane];
         let is_sensed = timing.sense_pages > 1 && plane.register == Some((place.block, part));
-        let mut suspends = false;
         let (start, sensed, busy) = if is_sensed {
             let start = at.max(plane.reads_done);
             (start, start, 0)
@@ -162,19 +171,22 @@ impl Units {
             let of_type = part / timing.planes.max(1) % timing.page_types;
             let difference = timing.sense_differences_ns[of_type as usize];
             let sense = sense.saturating_add_signed(difference.into());
-            suspends = timing.suspend_ns > 0 && *changed > at.max(plane.reads_done);
-            let start = if suspends { at.max(plane.reads_done) } else { at.max(*changed).max(plane.free) };
-            let taken = sense + if suspends { timing.suspend_ns } else { 0 };
-            if let Some(meters) = &mut meters {
-                match suspends {
-                    true => meters.suspends(place.die, at_plane, op.purpose, start, taken),
-                    false => meters.senses(place.die, at_plane, op.purpose, start, start + taken),
+            let start = plane.reads.room(at, sense);
+            let suspended = changes.ends(start).filter(|_| timing.suspend_ns > 0);
+            let (start, taken) = match suspended {
+                // It goes on for as long behind its end.
+                Some(end) => {
+                    let taken = sense + timing.suspend_ns;
+                    changes.take(end, taken);
+                    (start, taken)
                 }
-            }
-            if suspends {
-                *changed = *changed + taken;
-            } else {
-                plane.register = Some((place.block, part));
+                None => {
+                    plane.register = Some((place.block, part));
+                    (room([&*changes, &plane.reads], at, sense), sense)
+                }
+            };
+            if let Some(meters) = &mut meters {
+                meters.senses(place.die, at_plane, op.purpose, start, start + taken);
             }
             (start, start + taken, taken)
         };
@@ -184,9 +196,7 @@ impl Units {
             meters.host_page(op.purpose, done, busy + transfer);
         }
         plane.reads_done = done;
-        if !suspends {
-            plane.free = plane.free.max(done);
-        }
+        plane.reads.cover(start, done);
         (start, done, busy + transfer)
     }
 
@@ -194,13 +204,13 @@ impl Units {
     pub(crate) fn erase(&mut self, place: Place, op: Op, timing: &Timing, meters: Option<&mut Meters>) -> (Time, Time) {
         let die = &mut self.dies[place.die as usize];
         die.open.retain(|open| open.block != place.block);
-        let start = op.at.max(die.idle());
-        die.change(start + timing.erase_ns);
+        die.written.retain(|(block, _)| *block != place.block);
+        let (start, end) = die.change(op.at, timing.erase_ns);
         if let Some(meters) = meters {
             meters.drops(place.block);
-            meters.changes(place.die, op.purpose, Kind::Erase, start, die.changed);
+            meters.changes(place.die, op.purpose, Kind::Erase, start, end);
         }
-        (start, die.changed)
+        (start, end)
     }
 
     /// Power is back: nothing is in progress. What the buffers held is in them again.
@@ -210,7 +220,7 @@ impl Units {
             planes.fill(Plane::default());
             *die = Die { open, planes, ..Die::default() };
         }
-        self.channels.fill(Channel::default());
+        self.channels.fill(Schedule::default());
     }
 
     /// The most units that one die has room for beside the two that it programs.
@@ -221,40 +231,66 @@ impl Units {
 }
 
 impl Die {
-    /// Moves a unit over the channel and into the cells. How long that keeps the die and the channel busy.
+    /// Moves a unit over the channel and into the cells. When it is there, and how long die and channel are busy by it.
     fn write(
         &mut self,
         (unit, place): (Unit, Place),
         at: Time,
         timing: &Timing,
-        channel: &mut Channel,
+        channel: &mut Schedule,
         meters: Option<&mut Meters>,
-    ) -> u64 {
+    ) -> (Time, u64) {
         let transfer = timing.transfer_ns * u64::from(timing.unit_pages);
-        let at = if timing.cache_program { at } else { at.max(self.idle()) };
-        let ready = if transfer > 0 { channel.take(at, transfer) } else { at };
-        let start = ready.max(self.idle());
-        self.change(start + timing.program_ns);
+        let before = self.written.iter().position(|(block, _)| *block == unit.block);
+        let in_turn = before.map_or(at, |before| at.max(self.written[before].1));
+        let begin = if timing.cache_program { at } else { self.room(in_turn, transfer + timing.program_ns) };
+        let ready = if transfer > 0 { channel.take(begin, transfer) } else { begin };
+        let (start, end) = self.change(ready.max(in_turn), timing.program_ns);
         if let Some(meters) = meters {
             meters.moves(place.channel, ready, transfer);
-            meters.programs(place.die, unit.block, unit.number, start, self.changed);
+            meters.programs(place.die, unit.block, unit.number, start, end);
         }
         if self.full.len() == 2 {
-            self.full.remove(0);
+            let first = usize::from(self.full[1].1 < self.full[0].1);
+            self.full.remove(first);
         }
-        self.full.push((unit, self.changed));
-        transfer + timing.program_ns
+        self.full.push((unit, end));
+        match before {
+            Some(before) => self.written[before].1 = end,
+            None => self.written.push((unit.block, end)),
+        }
+        (end, transfer + timing.program_ns)
     }
 
-    /// The cells change until then.
-    fn change(&mut self, until: Time) {
-        self.changed = until;
+    /// The cells change for so long, not before `at`: when that begins and ends.
+    fn change(&mut self, at: Time, nanos: u64) -> (Time, Time) {
+        let start = self.room(at, nanos);
+        self.changes.cover(start, start + nanos);
         self.planes.iter_mut().for_each(|plane| plane.register = None);
+        (start, start + nanos)
     }
 
-    /// When no plane is busy.
+    /// The first moment from `at` on from which no plane is busy for so long.
+    fn room(&self, at: Time, nanos: u64) -> Time {
+        room(self.planes.iter().map(|plane| &plane.reads).chain([&self.changes]), at, nanos)
+    }
+
+    /// When it is idle for good.
+    #[cfg(test)]
     fn idle(&self) -> Time {
-        self.planes.iter().map(|plane| plane.free).fold(self.changed, Time::max)
+        self.planes.iter().map(|plane| plane.reads.idle()).fold(self.changes.idle(), Time::max)
+    }
+}
+
+/// The first moment from `at` on from which all of these are free for so long.
+fn room<'a>(all: impl IntoIterator<Item = &'a Schedule> + Clone, at: Time, nanos: u64) -> Time {
+    let mut start = at;
+    loop {
+        let next = all.clone().into_iter().fold(start, |start, schedule| schedule.room(start, nanos));
+        if next == start {
+            return start;
+        }
+        start = next;
     }
 }
 

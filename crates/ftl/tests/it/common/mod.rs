@@ -53,6 +53,7 @@ fn small_cache(mut composition: Composition) -> Composition {
 /// - `+dual` has Dual Greedy's victims and placement;
 /// - `+fetch` reads an old copy's entry that those do not have;
 /// - `+slices` collects in slices;
+/// - `+batches` collects in batches;
 /// - `+log` has GeckoRec's block log;
 /// - `+dac` has DAC's regions by spare areas.
 pub(crate) fn parts_of(name: &str) -> Composition {
@@ -76,6 +77,7 @@ pub(crate) fn parts_of(name: &str) -> Composition {
             "mapping-log" => [("mapping.log", "20"); 3],
             "long-log" => [("mapping.log", "250"); 3],
             "slices" => [("collection", "slices"); 3],
+            "batches" => [("collection", "batches"); 3],
             "lifetimes" => LIFETIMES,
             "fetch" => [("placement.unknown", "fetch"); 3],
             "dac" => [("victim", "cat"), ("placement", "dac"), ("dac.page-times", "spare")],
