@@ -87,6 +87,14 @@ pub(crate) fn formatted(config: &RunConfig, geometry: &Geometry) -> Result<Drive
         let (ratio, pages) = (config.shape.ratio, geometry.pages());
         return Err(RunError::Input(format!("ratio {ratio} of {pages} pages is less than one logical page")));
     }
+    let logical_bytes = u64::from(logical_pages) * u64::from(geometry.page_bytes());
+    if let Some(cache) = config.write_cache.filter(|cache| cache.bytes >= logical_bytes) {
+        return Err(RunError::Input(format!(
+            "a write cache of {} holds the whole drive, which has {} logical: a smaller one would be right",
+            show_bytes(cache.bytes),
+            show_bytes(logical_bytes)
+        )));
+    }
     let ftl = Config::new(&config.ftl, config.composition, logical_pages, config.seed).cached(config.write_cache);
     let mut nand = SimNand::new(&SimConfig::new(*geometry, config.timing));
     if !config.times_are_of_flash_alone() {

@@ -90,8 +90,11 @@ fn length(text: &str) -> Result<Length, String> {
     match (number.parse::<f64>(), seconds) {
         (Ok(share), false) if (0.001..=100.0).contains(&share) => Ok(Length::Capacities(share)),
         (Ok(seconds), true) if (1e-6..=1e6).contains(&seconds) => Ok(Length::Seconds(seconds)),
-        _ => Err("a share of the logical capacity from 0.001 to 100, or simulated seconds such as 60s, would be right"
-            .to_string()),
+        _ => Err(
+            "a share of the logical capacity from 0.001 to 100, or simulated seconds with an s such as 60s, would be \
+                  right"
+                .to_string(),
+        ),
     }
 }
 

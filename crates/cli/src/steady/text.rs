@@ -3,8 +3,8 @@
 use crate::remarks;
 use crate::table::{self, number};
 use comfy_table::Table;
-use phelsuma_drive::RunConfig;
 use phelsuma_drive::steady::{Load, Measured, Part, Pattern, RANGE_MAX, Round, SLOPE_MAX, SteadyResult, WINDOW};
+use phelsuma_drive::{Latency, RunConfig};
 use phelsuma_options::{count, size};
 use std::fmt::Write;
 
@@ -195,25 +195,37 @@ fn matrices(test: &str, loads: &[Measured]) -> Vec<Table> {
     }
 }
 
-/// The course of a drive that is written from blank on.
+/// The course of a drive that is written from blank on. Where there are many rounds, a row is of several: the mean, and of
+/// percentiles the largest.
 fn saturation(part: &Part) -> Table {
     let headings =
         ["capacities written", "simulated s", "IOPS", "MB/s", "WA", "mean µs", "p99 µs", "p99.9 µs", "max µs"];
     let mut table = table::numbers(&headings);
-    let every = part.rounds.len().div_ceil(ROWS_MAX).max(1);
-    for round in part.rounds.iter().filter(|round| (round.round as usize).is_multiple_of(every)) {
-        let Some(of) = round.loads.first() else { continue };
-        let mut row = vec![
-            format!("{:.2}", round.capacities_written),
-            format!("{:.3}", round.simulated_seconds),
-            count(of.requests_per_second as u64),
-            number(of.mb_per_second),
-            of.write_amplification.map_or_else(|| "-".to_string(), |wa| format!("{wa:.3}")),
-        ];
-        if let Some(l) = &of.latency_us.write {
-            row.extend([l.mean, l.p99, l.p999, l.max].map(number));
-        }
-        table.add_row(row);
+    for rounds in part.rounds.chunks(part.rounds.len().div_ceil(ROWS_MAX).max(1)) {
+        let Some(last) = rounds.last() else { continue };
+        let loads: Vec<&Measured> = rounds.iter().filter_map(|round| round.loads.first()).collect();
+        let mean = |value: &dyn Fn(&Measured) -> Option<f64>| {
+            let values: Vec<f64> = loads.iter().filter_map(|of| value(of)).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let most = |value: fn(&Latency) -> f64| {
+            let values = loads.iter().filter_map(|of| of.latency_us.write.as_ref().map(value));
+            values.max_by(f64::total_cmp)
+        };
+        let seconds: f64 = loads.iter().map(|of| of.simulated_seconds).sum();
+        let per_second = loads.iter().map(|of| of.requests).sum::<u64>() as f64 / seconds;
+        let shown = |value: Option<f64>| value.map_or_else(|| "-".to_string(), number);
+        table.add_row([
+            format!("{:.2}", last.capacities_written),
+            format!("{:.3}", last.simulated_seconds),
+            count(per_second as u64),
+            number(per_second * part.tracked.block_bytes as f64 / 1e6),
+            mean(&|of| of.write_amplification).map_or_else(|| "-".to_string(), |wa| format!("{wa:.3}")),
+            shown(mean(&|of| of.latency_us.write.as_ref().map(|l| l.mean))),
+            shown(most(|l| l.p99)),
+            shown(most(|l| l.p999)),
+            shown(most(|l| l.max)),
+        ]);
     }
     table
 }

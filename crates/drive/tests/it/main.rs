@@ -37,5 +37,6 @@ mod spent;
 mod stability;
 mod steady;
 mod synchronizing;
+mod units;
 mod wear;
 mod write_cache;

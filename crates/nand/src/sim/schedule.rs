@@ -48,6 +48,10 @@ impl Schedule {
     /// The first moment from `ready` on from which `nanos` nanoseconds are free.
     pub(super) fn room(&self, ready: Time, nanos: u64) -> Time {
         let mut start = ready.max(self.floor);
+        match self.taken.last() {
+            Some((begin, end)) if *begin <= start => return start.max(*end),
+            _ => {}
+        }
         for (begin, end) in self.taken.iter().skip(self.first_after(start)) {
             if start + nanos <= *begin {
                 break;
@@ -59,12 +63,20 @@ impl Schedule {
 
     /// When the span ends that holds this moment, if one does.
     pub(super) fn ends(&self, at: Time) -> Option<Time> {
+        if self.taken.last().is_none_or(|(_, end)| *end <= at) {
+            return None;
+        }
         self.taken.get(self.first_after(at)).filter(|(begin, _)| *begin <= at).map(|(_, end)| *end)
     }
 
     /// It is taken from `start` to `end`, whatever it was before.
     pub(super) fn cover(&mut self, start: Time, end: Time) {
         if end <= start {
+            return;
+        }
+        // Mostly it is the last.
+        if let Some(last) = self.taken.last_mut().filter(|last| last.0 <= start && start <= last.1) {
+            last.1 = last.1.max(end);
             return;
         }
         let first = self.taken.partition_point(|(_, until)| *until < start);

@@ -50,6 +50,7 @@ mod tests {
             &[("log.instances", "per-channel"), ("log.blocks", "19")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
             &[("slc", "static"), ("slc.blocks", "9"), ("slc.bits", "4"), ("slc.full", "bypass")],
+            &[("slc", "dynamic"), ("slc.blocks", "9"), ("collection", "batches")],
             &[("victim", "sampled"), ("victim.sample", "77"), ("victim.looks", "5"), ("placement", "host-gc")],
             &[
                 ("mapping", "paged"),
