@@ -63,8 +63,12 @@ fn power_cuts_lose_nothing_of_an_slc_cache() {
 
 /// A drive of 512 blocks of which 32 are an SLC cache of a third of their pages, with programs that take a tenth.
 fn ran(settings: &[(&str, &str)], change: impl Fn(&mut RunConfig)) -> RunResult {
+    ran_with("static", &[&[("slc.blocks", "32")], settings].concat(), change)
+}
+
+fn ran_with(slc: &str, settings: &[(&str, &str)], change: impl Fn(&mut RunConfig)) -> RunResult {
     let mut config = RunConfig::new("page", Input::Workload("uniform".parse().unwrap())).unwrap();
-    config.composition = composition("page", "static", &[&[("slc.blocks", "32")], settings].concat());
+    config.composition = composition("page", slc, settings);
     config.shape.capacity_bytes = Some(128 << 20);
     (config.shape.pages_per_block, config.shape.ratio) = (64, 0.6);
     config.timing = Timing { slc_program_ns: 100_000, slc_read_ns: 50_000, ..Timing::preset("gecko").unwrap() };
@@ -132,7 +136,7 @@ fn a_full_drive_with_an_slc_cache_can_be_overwritten_for_ever() {
 #[test]
 fn collection_leaves_the_cache_to_be_folded() {
     for slc in ["static", "dynamic"] {
-        let result = ran(&[("slc", slc), ("slc.full", "bypass")], |config| {
+        let result = ran_with(slc, &[("slc.blocks", "32"), ("slc.full", "bypass")], |config| {
             (config.fill, config.warmup, config.passes) = (Fill::Sequential, 1.0, 1.0);
         });
         let counter = |name: &str| result.counters[name];
@@ -150,7 +154,7 @@ fn collection_leaves_the_cache_to_be_folded() {
 #[test]
 fn a_dynamic_cache_shrinks_as_the_drive_fills() {
     let ran = |slc, passes| {
-        ran(&[("slc", slc), ("slc.blocks", "0"), ("slc.full", "bypass")], |config| {
+        ran_with(slc, &[("slc.full", "bypass")], |config| {
             (config.shape.ratio, config.passes) = (0.75, passes);
         })
     };

@@ -91,7 +91,7 @@ fn the_work_that_is_seen_is_what_the_operations_take() {
     assert!(
         time.dies.host_reads <= share(host.reads, 50_000.0) && time.dies.host_reads > 0.9 * share(host.reads, 50_000.0)
     );
-    let pages = (result.host.read_pages + result.host.write_pages) as f64;
+    let pages = result.host.read_pages.max(result.host.write_pages) as f64;
     close(time.link.unwrap().busy, pages * 1_200.0 / (result.simulated_seconds * 1e9));
     close(time.request_us.read.unwrap().firmware, 20.0);
     close(time.request_us.write.unwrap().firmware, 4.5);

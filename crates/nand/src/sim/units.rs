@@ -245,6 +245,9 @@ impl Die {
         let in_turn = before.map_or(at, |before| at.max(self.written[before].1));
         let begin = if timing.cache_program { at } else { self.room(in_turn, transfer + timing.program_ns) };
         let ready = if transfer > 0 { channel.take(begin, transfer) } else { begin };
+        if !timing.cache_program {
+            self.changes.cover(Time(ready.0 - transfer), ready);
+        }
         let (start, end) = self.change(ready.max(in_turn), timing.program_ns);
         if let Some(meters) = meters {
             meters.moves(place.channel, ready, transfer);
