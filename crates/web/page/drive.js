@@ -87,7 +87,8 @@ class Drive {
 
   async act(act, ms = 0) {
     const answer = await this.ask({ do: "act", ...act });
-    await this.played(this.operations(answer.bytes), ms);
+    answer.played = this.operations(answer.bytes);
+    await this.played(answer.played, ms);
     this.show(answer.state);
     await this.look();
     return answer;
@@ -115,6 +116,17 @@ class Drive {
     const frames = Math.max(1, Math.round(ms / 16)), each = Math.ceil(operations.length / frames);
     for (let at = 0; at < operations.length; at += each) {
       operations.slice(at, at + each).forEach(operation => this.board.play(operation));
+      await new Promise(requestAnimationFrame);
+    }
+  }
+
+  // What a part of a recovery touched, shown once more: the flash stays as it is.
+  async again(operations) {
+    const frames = reduced.matches ? 1 : 60, each = Math.ceil(operations.length / frames);
+    this.caption(`${this.told(operations)}.`);
+    for (let at = 0; at < operations.length; at += each) {
+      for (const { action, block, index } of operations.slice(at, at + each)) { this.board.marks.push([block * this.board.perBlock + index, action === 1 ? 1 : 0, GLOW * 4]); }
+      this.board.isDirty = true;
       await new Promise(requestAnimationFrame);
     }
   }

@@ -124,6 +124,18 @@ const page = {
     this.moved();
   },
 
+  // To the next request that collects or merges, which is played.
+  async seek() {
+    this.pause();
+    await this.playing;
+    await Promise.all(this.drives.map(async drive => {
+      if (!drive.state.is_on) { return; }
+      const answer = drive.take(await drive.ask({ do: "seek", steps: 20000 }), false);
+      if (answer.found) { await drive.step(1500); } else { drive.caption("Nothing was collected in 20,000 requests."); }
+    }));
+    this.moved();
+  },
+
   async go(step) {
     this.pause();
     await this.playing;
@@ -291,6 +303,7 @@ const page = {
 const on = (id, event, what) => $(id).addEventListener(event, () => page.busy(what));
 on("#play", "click", () => page.play());
 on("#step", "click", () => page.step(1));
+on("#seek", "click", () => page.seek());
 on("#back", "click", () => page.step(-1));
 on("#format", "click", () => page.format());
 on("#side", "click", () => page.side());
@@ -318,7 +331,7 @@ addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|TEXTAREA/.test(event.target.tagName)) { return; }
   const keys = {
     " ": () => page.play(), "ArrowRight": () => page.step(1), "ArrowLeft": () => page.step(-1),
-    "p": () => Promise.all(page.drives.map(drive => drive.plug.pull())), "r": () => Promise.all(page.drives.map(drive => drive.plug.recover())),
+    "c": () => page.seek(), "p": () => Promise.all(page.drives.map(drive => drive.plug.pull())), "r": () => Promise.all(page.drives.map(drive => drive.plug.recover())),
   };
   if (!(event.key in keys) || event.key === " " && event.target.tagName === "BUTTON") { return; }
   event.preventDefault();

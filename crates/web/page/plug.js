@@ -97,17 +97,21 @@ class Plug {
 
   async recover() {
     const answer = await this.drive.act({ act: "recover" }, RECOVERY_MS);
-    this.report(answer.state.recovered, answer.state.wrong);
+    this.report(answer.state.recovered, answer.state.wrong, answer.played);
     this.drive.board.target = null;
   }
 
   // What the recovery read, concluded and cost; and what the checker says.
-  report(recovered, wrong) {
+  report(recovered, wrong, operations) {
     if (!recovered) {
       $(".recovery", this.root).replaceChildren(element("p", { class: "bad" }, `The checker: ${wrong}`));
       return;
     }
-    const rows = recovered.steps.map(step => element("tr", {}, element("td", {}, step.name), ...[step.reads, step.spare_reads, step.programs].map(n => element("td", {}, count(n))), element("td", {}, timeOf(step.us))));
+    // Steps follow each other: each has as many of the operations as it counts, erases apart.
+    let from = 0;
+    const counted = operations.filter(({ action }) => action !== 3);
+    const parts = recovered.steps.map(step => counted.slice(from, from += step.reads + step.spare_reads + step.programs));
+    const rows = recovered.steps.map((step, n) => element("tr", {}, element("td", {}, parts[n].length ? element("button", { class: "link", title: "show what it touches", onclick: () => this.drive.again(parts[n]) }, step.name) : step.name), ...[step.reads, step.spare_reads, step.programs].map(n => element("td", {}, count(n))), element("td", {}, timeOf(step.us))));
     const head = element("tr", {}, ...["step", "pages read", "spare areas read", "programs", "time"].map(text => element("th", {}, text)));
     const facts = [`It took ${timeOf(recovered.us)} of the flash's time.`];
     if (recovered.last_pages) { facts.push(`Of ${count(recovered.last_pages)} last pages of blocks, ${count(recovered.last_pages_bad)} did not hold what their spare areas say.`); }

@@ -46,6 +46,8 @@ enum Question {
         #[serde(flatten)]
         act: Act,
     },
+    /// To where the next request collects, among so many.
+    Seek { steps: u64 },
     /// To a step that was reached before.
     Go { step: u64 },
     /// The pages and blocks as bytes.
@@ -102,6 +104,10 @@ fn answer(engine: &mut Option<Engine>, question: Question) -> Answered {
         Question::Act { act } => {
             engine.act(act)?;
             recorded(engine)
+        }
+        Question::Seek { steps } => {
+            let found = engine.seek(steps)?;
+            Ok((json!({ "found": found, "state": engine.state() }), engine.cells()))
         }
         Question::Go { step } => {
             engine.go_to(step)?;

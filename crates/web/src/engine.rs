@@ -10,7 +10,7 @@ use crate::requests::Requests;
 use crate::settings::{Host, Settings};
 use phelsuma_drive::lab::{Bench, BenchError, Met, Plug, Recovered, Request};
 use phelsuma_ftl::{Config, FtlError, Hint};
-use phelsuma_nand::{FlashStats, Geometry};
+use phelsuma_nand::{FlashStats, Geometry, Purpose};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -197,6 +197,25 @@ impl Engine {
         self.acts.insert(self.now.step, act);
         self.furthest = self.now.step;
         self.step_recorded()
+    }
+
+    /// Goes on to where the next request collects or merges, and not past it; whether one does among so many.
+    pub(crate) fn seek(&mut self, steps: u64) -> Result<bool, String> {
+        let collected = |engine: &Self| {
+            let stats = engine.now.bench.nand().stats();
+            [Purpose::Gc, Purpose::Merge].map(|purpose| stats.of(purpose))
+        };
+        for _ in 0..steps {
+            let before = collected(self);
+            if self.run(1)? == 0 {
+                return Ok(false);
+            }
+            if collected(self) != before {
+                self.go_to(self.now.step - 1)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Goes to any step that was reached before.

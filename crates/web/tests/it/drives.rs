@@ -119,6 +119,22 @@ fn a_cut_is_part_of_the_history() {
 }
 
 #[test]
+fn the_next_collection_is_found_and_not_passed() {
+    for ftl in ["page", "fast"] {
+        let mut page = Page::open(small(ftl));
+        let mut collections = 0;
+        for _ in 0..5 {
+            assert_eq!(page.ask(&json!({ "do": "seek", "steps": 5_000 }))["found"], true);
+            let (answer, bytes) = page.answer(&json!({ "do": "step" }));
+            assert_eq!(bytes.len() as u64, answer["operations"].as_u64().unwrap() * 20);
+            // The purpose is the second byte of each operation: collection or merge.
+            collections += u32::from(bytes.chunks(20).any(|operation| [1, 5].contains(&operation[1])));
+        }
+        assert_eq!(collections, 5, "{ftl}");
+    }
+}
+
+#[test]
 fn what_cannot_be_is_said_in_a_line() {
     let mut page = Page::default();
     let mut refused = |question: Value| page.answer(&question).0["error"].as_str().unwrap_or_default().to_string();
