@@ -49,7 +49,8 @@ class Drive {
     const preset = this.about(this.settings.ftl);
     $(".ftl", this.root).value = this.settings.ftl;
     $(".cache", this.root).value = this.settings.cache;
-    $(".cache", this.root).disabled = !this.is.has_cache;
+    $(".cache-slider", this.root).value = Math.log2(Math.max(16, this.settings.cache));
+    for (const name of ["cache", "cache-slider"]) { $(`.${name}`, this.root).disabled = !this.is.has_cache; }
     $(".set", this.root).value = this.settings.set.join(" ");
     const lowered = this.settings.ratio < settings.ratio ? ` Ratio ${settings.ratio} does not fit: this drive has ${this.settings.ratio}.` : "";
     const oracle = this.is.oracle ? ` An oracle: ${this.is.oracle}.` : "";

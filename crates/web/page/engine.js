@@ -44,8 +44,12 @@ function engineMain(scope, post) {
       post({ id, line, bytes });
     } catch (error) {
       // A trap leaves the module in no state to be used again.
-      stopped ||= error instanceof WebAssembly.RuntimeError;
-      post({ id, line: { error: String(error.message ?? error) }, bytes: new Uint8Array() });
+      let said = String(error.message ?? error);
+      if (error instanceof WebAssembly.RuntimeError) {
+        stopped = true;
+        said = `The engine stopped: ${decoder.decode(new Uint8Array(exports.memory.buffer, exports.phelsuma_panic(), exports.phelsuma_panic_bytes())) || said}`;
+      }
+      post({ id, line: { error: said }, bytes: new Uint8Array() });
     }
   };
 }

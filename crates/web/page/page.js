@@ -44,6 +44,9 @@ const page = {
     $(".ftl", drive.root).addEventListener("change", own);
     $(".cache", drive.root).addEventListener("change", own);
     $(".set", drive.root).addEventListener("change", own);
+    const slider = $(".cache-slider", drive.root), entries = () => { $(".cache", drive.root).value = Math.round(2 ** Number(slider.value)); };
+    slider.addEventListener("input", entries);
+    slider.addEventListener("change", () => { entries(); own(); });
   },
 
   // The drive that its own settings ask for now.
@@ -51,7 +54,7 @@ const page = {
     const ftl = $(".ftl", drive.root).value;
     const set = $(".set", drive.root).value.split(/\s+/).filter(Boolean);
     const channels = this.about(ftl).per_channel ? 2 : 1;
-    return { ...drive.settings, ftl, set: ftl === drive.settings.ftl ? set : [], cache: Number($(".cache", drive.root).value) || 0, channels };
+    return { ...drive.settings, workload: drive.state.workload, ftl, set: ftl === drive.settings.ftl ? set : [], cache: Number($(".cache", drive.root).value) || 0, channels };
   },
 
   async reopen() {
@@ -204,7 +207,7 @@ const page = {
   },
 
   async side() {
-    const one_ = this.drives[0].settings;
+    const one_ = { ...this.drives[0].settings, workload: this.drives[0].state.workload };
     this.leave();
     await this.open(this.drives.length === 2 ? [one_] : [one_, { ...one_, ftl: one_.ftl === "geckoftl" ? "dftl" : "geckoftl", set: [], channels: 1 }]);
   },
@@ -288,6 +291,8 @@ const page = {
     Plug.faults = this.listed.faults;
     $("#lesson").append(...LESSONS.map(lesson => element("option", { value: lesson.id }, lesson.title)));
     $("#specs").append(...this.listed.workloads.map(workload => element("option", { value: workload.name }, workload.about)));
+    $("#parts tbody").append(...this.listed.parameters.map(({ name, range, default: usual, about }) =>
+      element("tr", {}, ...[name, range, usual, about].map(text => element("td", {}, text)))));
     const { lesson, all } = this.linked(location.hash);
     if (lesson) { await this.lesson(lesson); } else { await this.open(all); }
     const frame = () => {

@@ -9,6 +9,7 @@
 use crate::call::{Answer, call};
 use crate::engine::Engine;
 use std::cell::RefCell;
+use std::sync::{Mutex, Once, PoisonError};
 
 #[derive(Default)]
 struct Module {
@@ -21,6 +22,26 @@ thread_local! {
     static MODULE: RefCell<Module> = RefCell::default();
 }
 
+/// What a panic said. The call that panicked never returns, so it stands apart from the module.
+static PANIC: Mutex<String> = Mutex::new(String::new());
+static HOOK: Once = Once::new();
+
+fn panic_said() -> std::sync::MutexGuard<'static, String> {
+    PANIC.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where what a panic said is.
+#[unsafe(no_mangle)]
+pub extern "C" fn phelsuma_panic() -> *const u8 {
+    panic_said().as_ptr()
+}
+
+/// How long it is; nothing where there was none.
+#[unsafe(no_mangle)]
+pub extern "C" fn phelsuma_panic_bytes() -> usize {
+    panic_said().len()
+}
+
 fn with<T>(what: impl FnOnce(&mut Module) -> T) -> T {
     MODULE.with_borrow_mut(what)
 }
@@ -28,6 +49,7 @@ fn with<T>(what: impl FnOnce(&mut Module) -> T) -> T {
 /// Room for a question of so many bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn phelsuma_room(bytes: usize) -> *mut u8 {
+    HOOK.call_once(|| std::panic::set_hook(Box::new(|panic| *panic_said() = panic.to_string())));
     with(|module| {
         module.asked.clear();
         module.asked.resize(bytes, 0);

@@ -192,11 +192,27 @@ def used(page: Page, wrong: list[str]) -> None:
     holds(f"both serve the same: {asked}", asked[0] == asked[1] == 900)
     link = page.evaluate("page.link()")
     holds(f"a link has both: {link}", "b.ftl=geckoftl" in link)
+    sorted_ = "all => JSON.stringify(all.map(settings => Object.entries(settings).sort()))"
+    same = page.evaluate(
+        f"(({sorted_})(page.linked(page.link()).all) === ({sorted_})(page.drives.map(drive => drive.settings)))"
+    )
+    holds("a link leads to what it was made of", same)
     command = page.evaluate("page.drives[1].ask({ do: 'command' })")["command"]
     holds(f"a command: {command}", command.startswith("phelsuma run --ftl geckoftl --workload"))
     page.evaluate("location.hash = '#ftl=fast&blocks=128&workload=sequential&ratio=0.5'")
     page.wait_for_function("page.drives.length === 1 && page.drives[0].settings.ftl === 'fast'")
     idle()
+    page.fill(".set", "victim=nobody")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('#wrong').textContent.includes('victim')")
+    page.select_option(".ftl", "page")
+    page.wait_for_function("page.drives[0].settings.ftl === 'page'")
+    idle()
+    page.fill(".set", "victim=fifo")
+    page.keyboard.press("Enter")
+    page.wait_for_function("page.drives[0].is.parts.join(' ').includes('fifo')")
+    idle()
+    holds("what was wrong is gone", not page.locator("#wrong").is_visible())
     holds("a link is followed", page.evaluate("page.drives[0].is.blocks") == 128)
 
 
