@@ -41,7 +41,6 @@ class Drive {
     this.is = answer.drive;
     this.points = [];
     this.last = null;
-    this.toldOf = null;
     this.board.selected = this.board.target = null;
     this.board.shape(answer.drive.blocks, answer.drive.pages_per_block);
     this.board.hasLog = answer.drive.log_blocks > 0;
@@ -53,7 +52,7 @@ class Drive {
     for (const name of ["cache", "cache-slider"]) { $(`.${name}`, this.root).disabled = !this.is.has_cache; }
     $(".set", this.root).value = this.settings.set.join(" ");
     const lowered = this.settings.ratio < settings.ratio ? ` Ratio ${settings.ratio} does not fit: this drive has ${this.settings.ratio}.` : "";
-    const oracle = this.is.oracle ? ` An oracle: ${this.is.oracle}.` : "";
+    const oracle = this.is.oracle ? ` ${this.is.oracle[0].toUpperCase()}${this.is.oracle.slice(1)}.` : "";
     $(".about", this.root).textContent = `${preset.about}. ${count(this.is.logical_pages)} logical pages. A power cut: ${this.is.power_loss}.${oracle}${lowered}`;
     $(".cache-tile", this.root).hidden = true;
     $(".found", this.root).textContent = "Click a square, or find a logical page.";
@@ -61,6 +60,7 @@ class Drive {
     $(".find", this.root).max = this.is.logical_pages - 1;
     this.plug.opened();
     this.show(answer.state);
+    this.toldOf = { counters: answer.state.counters, asked: answer.state.asked };
     this.caption(`${this.settings.ftl} is formatted and filled: ${count(this.is.logical_pages)} logical pages on ${count(this.is.blocks)} blocks.`);
     return answer;
   }
@@ -150,7 +150,7 @@ class Drive {
   tellRate(perSecond) {
     const now = performance.now(), { counters, asked } = this.state;
     if (now - this.toldAt < 300) { return; }
-    const then = this.toldOf ?? { counters, asked };
+    const then = this.toldOf;
     const more = name => (counters[name] ?? 0) - (then.counters[name] ?? 0);
     const parts = [`${compact(asked.requests - then.asked.requests)} requests`];
     for (const [name, text] of [["collections", "blocks collected"], ["pages_moved", "pages moved"], ["synchronizations", "translation pages written"], ["full_merges", "full merges"], ["partial_merges", "partial merges"], ["switch_merges", "switch merges"]]) {

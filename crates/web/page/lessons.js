@@ -199,6 +199,8 @@ class Lesson {
         await new Promise(requestAnimationFrame);
       }
       drive.slow(drive.state, programsOf(drive.state.flash));
+      if (drive.state.is_on) { drive.toldAt = 0; drive.tellRate(); }
+      this.page.moved();
     }));
   }
 

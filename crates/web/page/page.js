@@ -68,13 +68,18 @@ const page = {
     if (this.isPlaying) { return this.pause(); }
     if (!this.drives.some(drive => drive.state.is_on && !drive.state.wrong)) { return this.say("The power is off."); }
     this.isPlaying = true;
+    this.tells("off");
     $("#play").textContent = "❚❚ pause";
     $("#play").setAttribute("aria-pressed", "true");
     this.playing = this.pump().catch(error => this.wrong(error)).finally(() => this.pause());
   },
 
+  // What changes many times a second is not read out.
+  tells(how) { for (const drive of this.drives) { $(".caption", drive.root).setAttribute("aria-live", how); } },
+
   pause() {
     this.isPlaying = false;
+    this.tells("polite");
     $("#play").textContent = "▶ play";
     $("#play").setAttribute("aria-pressed", "false");
   },
@@ -142,12 +147,15 @@ const page = {
   async go(step) {
     this.pause();
     await this.playing;
-    await Promise.all(this.drives.map(drive => drive.go(step)));
+    // An oracle's drive is filled page by page: what counts is how many requests came since.
+    const { fill } = this.drives[0].is;
+    await Promise.all(this.drives.map(drive => drive.go(Math.max(0, step - fill + drive.is.fill))));
     this.moved();
   },
 
   moved() {
-    const furthest = Math.max(...this.drives.map(drive => drive.state.furthest)), at = this.drives[0].state.step;
+    const { fill } = this.drives[0].is;
+    const furthest = Math.max(...this.drives.map(drive => drive.state.furthest - drive.is.fill)) + fill, at = this.drives[0].state.step;
     $("#history").max = furthest;
     if (document.activeElement !== $("#history") || !this.isDragging) { $("#history").value = at; }
     $("#history-is").textContent = `${count(at)} of ${count(furthest)}`;

@@ -48,6 +48,7 @@ class Plug {
     $(".met", this.root).replaceChildren();
     $(".recovery", this.root).replaceChildren();
     this.wasOn = true;
+    this.hasTold = false;
     const { is } = this.drive;
     this.isCuttable = !is.not_survivable;
     for (const name of ["moment", "fault", "skip", "arm"]) { $(`.${name}`, this.root).disabled = is.has_battery || !this.isCuttable; }
@@ -62,8 +63,16 @@ class Plug {
     set("nested", state.is_on || !!state.wrong);
     set("examine", !!state.wrong || !this.isCuttable);
     $(".arm", this.root).textContent = state.armed ? "do not cut" : "cut there";
+    // Before what was told, as one is after stepping back, it is not so.
+    if (this.hasTold && state.is_on && !state.recovered && !state.wrong) {
+      $(".met", this.root).replaceChildren();
+      $(".recovery", this.root).replaceChildren();
+      this.drive.board.target = null;
+      this.hasTold = false;
+    }
     if (!state.is_on && this.wasOn) { this.hasFailed(state); }
     this.wasOn = state.is_on;
+    this.hasTold ||= !state.is_on || !!state.wrong;
     if (state.wrong) { $(".met", this.root).replaceChildren(element("p", { class: "bad" }, `The laboratory would report: ${state.wrong}`)); }
   }
 

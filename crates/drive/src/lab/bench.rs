@@ -9,6 +9,7 @@ use super::failure::{Checked, Failure, FailureKind};
 use super::host::write_pages;
 use super::model::{Expectation, InProgress, Model, tag};
 use super::path::Fault;
+use super::plug::{Met, Plug};
 use super::power_fail::save;
 use super::script::Request;
 use super::subject::{Subject, losses};
@@ -16,85 +17,12 @@ use super::taken_back::{Taken, TakenBack};
 use super::verify::{Counted, consistent, exactly, observe, read_pages, verify, within_bound};
 use phelsuma_ftl::{Ftl, FtlError, Hint, HostData, RecoveryReport, Step, WriteRequest};
 use phelsuma_nand::sim::{EraseFault, ProgramFault, SimConfig};
-use phelsuma_nand::{Event, Geometry, Kind, LogicalPage, Nand, Observer, Page, Purpose, SimNand, Spare, Time, Timing};
+use phelsuma_nand::{Event, Geometry, LogicalPage, Nand, Observer, Page, Purpose, SimNand, Spare, Time, Timing};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Requests that a bench serves at the most: their numbers are those of the laboratory's tags, and its checks have some.
 pub const BENCH_REQUESTS_MAX: u32 = (1 << 30) - 2;
-
-/// Which operation the power fails at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Moment {
-    /// Any program or erase.
-    Any,
-    /// The program of a page that the host writes.
-    Host,
-    /// The program of a page of the host's that a collection or a merge moves.
-    Moved,
-    /// The program of a page of metadata.
-    Metadata,
-    /// An erase.
-    Erase,
-}
-
-impl Moment {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Any, Self::Host, Self::Moved, Self::Metadata, Self::Erase];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::Host => "host",
-            Self::Moved => "moved",
-            Self::Metadata => "metadata",
-            Self::Erase => "erase",
-        }
-    }
-
-    fn is(self, change: &Change, request: &Request) -> bool {
-        match change {
-            Change::Erase { .. } => matches!(self, Self::Any | Self::Erase),
-            Change::Program { spare, .. } => match self {
-                Self::Any => true,
-                Self::Erase => false,
-                Self::Metadata => spare.kind != Kind::User,
-                Self::Host | Self::Moved => {
-                    let is_written = matches!(*request, Request::Write { first, pages }
-                        if (first..first + pages).contains(&spare.key));
-                    spare.kind == Kind::User && is_written == (self == Self::Host)
-                }
-            },
-        }
-    }
-}
-
-/// A power cut that waits for its moment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Plug {
-    /// Which operations it may meet.
-    pub moment: Moment,
-    /// So many of them pass before it.
-    pub skip: u32,
-    /// What becomes of the operation. A fault of programs meets programs alone, and one of erases erases.
-    pub fault: Fault,
-    /// Chooses where a fault leaves a choice.
-    pub seed: u64,
-}
-
-/// What a power cut met.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Met {
-    /// Which program or erase it was, counted from 0 since the drive was formatted or mounted.
-    pub operation: u32,
-    /// The page that was being programmed, or the first page of the block that was being erased.
-    pub page: u32,
-    /// The page's kind; none of an erase.
-    pub kind: Option<Kind>,
-    /// The number of the page's content.
-    pub key: u32,
-}
 
 /// What a recovery came to.
 #[derive(Clone, Debug)]
