@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::settings::{Host, Settings};
+use phelsuma_drive::lab::Fault;
 use phelsuma_ftl::ENTRY_BYTES;
 
 /// The line. A workload of runs is a run over as many pages as were written. One of the laboratory's is the experiment,
@@ -55,9 +56,13 @@ fn lab(engine: &Engine, workload: &str) -> String {
         shape(settings, engine),
         engine.now.asked.requests.max(1)
     );
-    if !engine.now.met.is_empty() {
-        let cuts: Vec<String> =
-            engine.now.met.iter().map(|(met, fault)| format!("{}.{fault}", met.operation)).collect();
+    // Behind the first cut operations are counted anew, and what came then is of no script.
+    let is_first = engine.now.fails == 1 && engine.now.workload == settings.workload;
+    let cuts: Vec<String> = match engine.now.told_after {
+        Some(request) => vec![format!("{request}.{}", Fault::Announced.name())],
+        None => engine.now.met.iter().map(|(met, fault)| format!("{}.{fault}", met.operation)).collect(),
+    };
+    if is_first && !cuts.is_empty() {
         line += &format!(" --replay {}", cuts.join("/"));
     }
     line

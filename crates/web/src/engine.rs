@@ -32,6 +32,10 @@ pub(crate) struct Moving {
     pub(crate) counted_from: FlashStats,
     pub(crate) plug: Option<Plug>,
     pub(crate) met: Vec<(Met, &'static str)>,
+    /// How often the power failed.
+    pub(crate) fails: u32,
+    /// The request after which a drive with a battery was told of the last cut.
+    pub(crate) told_after: Option<u64>,
     pub(crate) recovered: Option<Recovered>,
     pub(crate) workload: String,
     /// Whether another workload came after that of the settings.
@@ -52,6 +56,8 @@ impl Moving {
             counted_from: self.counted_from,
             plug: self.plug,
             met: self.met.clone(),
+            fails: self.fails,
+            told_after: self.told_after,
             recovered: self.recovered.clone(),
             workload: self.workload.clone(),
             has_changed: self.has_changed,
@@ -121,6 +127,8 @@ impl Engine {
             asked: Asked::default(),
             plug: None,
             met: Vec::new(),
+            fails: 0,
+            told_after: None,
             recovered: None,
             workload: settings.workload.clone(),
             has_changed: false,
@@ -285,6 +293,7 @@ impl Engine {
         };
         if request == Request::Cut {
             // The laboratory's workload cuts the power itself: off and on in one step.
+            self.now.fails += 1;
             let done = self.now.bench.pull().and_then(|()| self.now.bench.recover());
             return self.recovered(done);
         }
@@ -311,6 +320,7 @@ impl Engine {
         };
         if !self.now.bench.is_on() {
             self.now.plug = None;
+            self.now.fails += 1;
         }
         let asked = &mut self.now.asked;
         asked.requests += 1;
@@ -343,6 +353,8 @@ impl Engine {
                 let done = bench.pull();
                 (self.now.plug, self.now.recovered) = (None, None);
                 self.now.met.clear();
+                self.now.fails += 1;
+                self.now.told_after = self.now.taken.checked_sub(1).filter(|_| self.config.has_battery());
                 return self.came_to(done);
             }
             Act::Recover => {

@@ -50,13 +50,18 @@ fn a_cut_is_the_branch_that_its_command_names() {
         ("geckoftl", "metadata", "unstable"),
         ("fast", "erase", "partial-mixed"),
         ("page", "host", "looks-erased"),
+        ("dftl", "", "announced"),
     ] {
         let mut settings = small(ftl);
         settings["workload"] = json!("lab:mixed");
         let mut page = Page::open(settings);
-        page.ask(&json!({ "do": "act", "act": "arm", "moment": moment, "skip": 20, "fault": fault }));
-        let state = page.run(5_000);
-        assert_eq!(state["is_on"], false, "{ftl}");
+        if fault == "announced" {
+            page.run(80);
+            page.act("pull");
+        } else {
+            page.ask(&json!({ "do": "act", "act": "arm", "moment": moment, "skip": 20, "fault": fault }));
+            assert_eq!(page.run(5_000)["is_on"], false, "{ftl}");
+        }
         let command = page.ask(&json!({ "do": "command" }))["command"].as_str().unwrap().to_string();
         let id = command.split(" --replay ").nth(1).unwrap();
         assert!(id.ends_with(fault), "{command}");
@@ -73,7 +78,7 @@ fn a_cut_is_the_branch_that_its_command_names() {
             workload: Script::Mixed,
             writes: writes.parse().unwrap(),
             points: Points::Replay(id.parse().unwrap()),
-            faults: Fault::all(),
+            faults: if fault == "announced" { vec![Fault::Announced] } else { Fault::all() },
             depth: 1,
             seed: 1,
             threads: 1,
@@ -82,5 +87,8 @@ fn a_cut_is_the_branch_that_its_command_names() {
         assert!(report.cuts == 1 && !report.failed(), "{command}");
         page.act("recover");
         assert_eq!(page.run(10)["wrong"], Value::Null);
+        page.act("pull");
+        let later = page.ask(&json!({ "do": "command" }))["command"].as_str().unwrap().to_string();
+        assert!(!later.contains("--replay"), "{later}");
     }
 }
