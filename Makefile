@@ -32,7 +32,7 @@ THUMB := thumbv7em-none-eabihf
 I686  := i686-unknown-linux-musl
 
 .PHONY: demo install test try test-python python-venv python-package python-checks python-doc gallery report \
-	nbd-clients page-browser bench-page my-policy \
+	nbd-clients page-browser web test-web bench-page my-policy \
 	mutants mutants-table parameters ideas thorough overnight overnight-most overnight-mu-ftl overnight-ours lint bench bench-serve torture-bench no-std determinism determinism-32 doc house \
 	thorough-tests thorough-my-policy thorough-python thorough-crash thorough-defects thorough-dies thorough-determinism thorough-plug
 
@@ -266,6 +266,18 @@ page-browser:
 		{ python3 -m venv $(PAGE_VENV) && $(PAGE_VENV)/bin/pip -q install $(PAGE_MODULES) && \
 		echo "installed: $(PAGE_MODULES)"; } || echo "skipped: tests with $(PAGE_MODULES), which pip would install"
 
+# The page with FTLs in it, in one file that opens from disk: $(WEB)/index.html.
+WEB  := $(or $(CARGO_TARGET_DIR),target)/browser
+WASM := wasm32-unknown-unknown
+web:
+	@rustup target list --installed 2>/dev/null | grep -qx $(WASM) || rustup target add $(WASM)
+	$(CARGO) rustc --quiet -p phelsuma-web --lib --crate-type cdylib --profile web --target $(WASM)
+	@python3 crates/web/pack.py $(or $(CARGO_TARGET_DIR),target)/$(WASM)/web/phelsuma_web.wasm $(WEB)/index.html
+
+# It in a browser, and no other test.
+test-web: web page-browser
+	@$(MAKE) --no-print-directory try TEST=a_browser_shows_drives
+
 # A Python with what the package and its tests need.
 PY_VENV := $(or $(CARGO_TARGET_DIR),target)/python-venv
 PY_MODULES := numpy pandas pandas-stubs matplotlib pyarrow distributed pytest mypy ruff pdoc
@@ -329,7 +341,7 @@ report: python-venv
 # Another Python's package may be tried as well.
 PY := $(PY_VENV)/bin/python
 python-checks:
-	@$(PY) -m ruff check --no-cache --quiet python docs/*.py && $(PY) -m ruff format --no-cache --quiet --check python docs/*.py
+	@$(PY) -m ruff check --no-cache --quiet python docs/*.py crates/web && $(PY) -m ruff format --no-cache --quiet --check python docs/*.py crates/web
 	@PHELSUMA_COMMAND=$(abspath $(or $(CARGO_TARGET_DIR),target))/debug/phelsuma $(PY) -m pytest -q -p no:cacheprovider python/tests
 
 # Everything CI runs. What is fetched is fetched while the first things are compiled. The Python tests, which use one core,
@@ -338,6 +350,7 @@ PY_LOG := $(or $(CARGO_TARGET_DIR),target)/python-tests.log
 test:
 	@$(MAKE) --no-print-directory nbd-clients page-browser python-venv & fetching=$$!; \
 	$(MAKE) --no-print-directory lint no-std; checked=$$?; wait $$fetching && exit $$checked
+	@$(MAKE) --no-print-directory web
 	$(TESTED) test --workspace $(FEATURES) --quiet --no-run
 	@$(MAKE) --no-print-directory python-package mcu-header-check test-plugins
 	@$(MAKE) --no-print-directory test-python >$(PY_LOG) 2>&1 & python=$$!; \

@@ -23,6 +23,7 @@ CRATES = {
     "page": ["serve"],
     "serve": ["drive"],
     "options": ["drive"],
+    "web": ["drive"],
     "drive": ["ftl", "trace"],
     "ftl": ["nand"],
     "claims": [],
@@ -48,7 +49,7 @@ def crates() -> Canvas:
         590,
         "The crates and what they import",
         "cli imports nbdkit, limits, options, plugin, claims and torture; py imports options and claims; nbdkit imports page, page imports "
-        "serve; serve, options and plugin import drive; drive imports ftl and trace; ftl imports nand, nand imports state.",
+        "serve; serve, options, plugin and web import drive; drive imports ftl and trace; ftl imports nand, nand imports state.",
     )
     at = {
         "cli": (40, 24, 820, 50, "the phelsuma command"),
@@ -57,6 +58,7 @@ def crates() -> Canvas:
         "options": (392, 132, 152, 56, "runs in words"),
         "py": (582, 132, 132, 56, "Python's engine"),
         "plugin": (262, 232, 152, 56, "an FTL in a .so, tried"),
+        "web": (424, 232, 84, 56, "in a browser"),
         "claims": (744, 132, 116, 56, "what papers state"),
         "page": (40, 232, 168, 56, "page of a served drive"),
         "serve": (40, 332, 168, 56, "drives in image files"),
@@ -99,7 +101,8 @@ def crates() -> Canvas:
     c.arrow((124, 188), (124, 231))
     c.arrow((124, 288), (124, 331))
     c.arrow((208, 360), (391, 360))
-    c.arrow((488, 188), (488, 331))
+    c.arrow((522, 188), (522, 331))
+    c.arrow((466, 288), (466, 331))
     c.arrow((378, 74), (378, 231))
     c.arrow((378, 288), (432, 331))
     c.arrow((430, 388), (338, 431))
@@ -108,7 +111,7 @@ def crates() -> Canvas:
     c.arrow((414, 542), (521, 542))
     c.arrow((806, 388), (806, 431))
     c.arrow((700, 388), (751, 440))
-    c.arrow((790, 288), (790, 308), (530, 308), (530, 331))
+    c.arrow((790, 288), (790, 308), (536, 308), (536, 331))
     c.arrow((872, 260), (886, 260), (886, 460), (861, 460))
     c.text(545, 218, "A → B: A imports B, and may import", 12, soft=True)
     c.text(545, 235, "whatever B imports.", 12, soft=True)

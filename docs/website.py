@@ -51,6 +51,7 @@ SECTIONS = {
 }
 # What is made by other targets, and is linked where it is there: section, title, folder of the build, its first page.
 MADE = [
+    ("Guides", "FTLs in your browser", "browser", "index.html"),
     ("Results", "Report of the papers", "report", "report.html"),
     ("Reference", "Python package", "python-doc", "index.html"),
 ]

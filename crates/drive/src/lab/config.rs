@@ -2,7 +2,7 @@
 
 use super::path::{Fault, Path};
 use super::points::Points;
-use super::script::{Plan, Script};
+use super::script::{Plan, Request, Script};
 use super::subject::{Any, Subject, described, entries_drawn_for};
 use super::workload::Workload;
 use phelsuma_ftl::{Config, FtlError};
@@ -82,16 +82,32 @@ pub(crate) fn what_meets(ftl: &dyn Subject, faults: &[Fault], depth: u32) -> Res
 impl LabConfig<Any> {
     /// The host's actions.
     pub(crate) fn script(&self) -> Script {
-        let subject = self.ftl.as_ref();
-        Script::new(&Plan {
-            workload: self.workload,
-            physical_pages: self.geometry.pages(),
-            logical_pages: subject.logical_pages(),
-            cache_entries: entries_drawn_for(subject),
-            writes: self.writes,
-            seed: self.seed,
-        })
+        drawn(self.workload, &self.geometry, self.ftl.as_ref(), self.writes, self.seed)
     }
+}
+
+fn drawn(workload: Workload, geometry: &Geometry, subject: &dyn Subject, writes: u32, seed: u64) -> Script {
+    Script::new(&Plan {
+        workload,
+        physical_pages: geometry.pages(),
+        logical_pages: subject.logical_pages(),
+        cache_entries: entries_drawn_for(subject),
+        writes,
+        seed,
+    })
+}
+
+/// The host's requests of an experiment with this workload, and how many of them fill the drive and overwrite it before
+/// that. A longer workload begins with the shorter one.
+pub fn script(
+    workload: Workload,
+    geometry: &Geometry,
+    subject: &dyn Subject,
+    writes: u32,
+    seed: u64,
+) -> (Vec<Request>, usize) {
+    let script = drawn(workload, geometry, subject, writes, seed);
+    (script.requests, script.preconditioning)
 }
 
 /// Why an experiment could not be done.

@@ -23,10 +23,13 @@
 //! Some FTLs promise no more than what was flushed. They are held to that, and what cuts took back of the rest is
 //! counted (`taken_back.rs`).
 //!
+//! A drive can also be driven by hand, and go on after a cut (`bench.rs`).
+//!
 //! The checks are in `verify.rs`; what the host may expect, in `model.rs`.
 
 mod again;
 mod announced;
+mod bench;
 mod beside;
 mod branch;
 mod config;
@@ -40,6 +43,7 @@ mod host;
 mod model;
 mod panics;
 mod path;
+mod plug;
 mod points;
 mod power_fail;
 mod report;
@@ -54,10 +58,12 @@ mod taken_back;
 mod verify;
 mod workload;
 
-pub use config::{LabConfig, LabError};
+pub use bench::{BENCH_REQUESTS_MAX, Bench, BenchError, Recovered, Wrong};
+pub use config::{LabConfig, LabError, script};
 pub use cut_nand::CutNand;
 pub use failure::FailureKind;
 pub use path::{Cut, Defect, Fault, Path};
+pub use plug::{Met, Moment, Plug};
 pub use points::Points;
 pub use report::{CrashReport, CrashReports, Failed};
 pub use script::Request;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod bench;
 mod collection;
 mod crash_compositions;
 mod crash_lab;

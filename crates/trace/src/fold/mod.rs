@@ -19,7 +19,7 @@ pub use counts::{DropReason, FoldCounts};
 pub use footprint::{FOOTPRINT_PAGES_MAX, Footprint};
 pub use source::{FoldOptions, Opener, PageSource};
 
-use crate::TraceError;
+pub(crate) use crate::bounds::check_page_bytes;
 
 /// How addresses become logical pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,16 +31,4 @@ pub enum Fold {
         /// The drive's size in pages.
         logical_pages: u64,
     },
-}
-
-/// Refuses a page size that is no power of two between 512 bytes and 1 MiB.
-///
-/// # Errors
-/// Names the sizes that would be right.
-pub fn check_page_bytes(page_bytes: u32) -> Result<(), TraceError> {
-    if page_bytes.is_power_of_two() && (512..=1 << 20).contains(&page_bytes) {
-        return Ok(());
-    }
-    let what = format!("a page of {page_bytes} bytes cannot be, a power of two from 512 to 1048576 would be right");
-    Err(TraceError::Option(what))
 }

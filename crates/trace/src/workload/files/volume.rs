@@ -28,7 +28,7 @@ pub(super) fn clusters_of(bytes: u64) -> u32 {
 /// The drive is too small, or its pages are none.
 pub(super) fn volume_bytes(logical_pages: u64, page_bytes: u32, least: u64, most: u64) -> Result<u64, String> {
     const PAGES_MIN: u64 = 64;
-    crate::fold::check_page_bytes(page_bytes).map_err(|error| error.to_string())?;
+    crate::bounds::check_page_bytes(page_bytes).map_err(|error| error.to_string())?;
     let page_bytes = u64::from(page_bytes);
     let bytes = logical_pages.saturating_mul(page_bytes);
     let least = least.max(PAGES_MIN * page_bytes);

@@ -1,0 +1,169 @@
+//! Every FTL is driven, stepped back, and cut.
+
+use crate::{Page, presets, small};
+use serde_json::{Value, json};
+
+#[test]
+fn every_preset_writes_and_is_what_it_was_when_it_is_stepped_back() {
+    for ftl in presets() {
+        let mut page = Page::open(small(&ftl));
+        page.run(1_500);
+        let then = page.digest();
+        page.run(2_000);
+        let later = page.digest();
+        assert_ne!(then, later, "{ftl}");
+        let step = &then["step"];
+        page.ask(&json!({ "do": "go", "step": step }));
+        assert_eq!(page.digest(), then, "{ftl}");
+        page.ask(&json!({ "do": "go", "step": later["step"] }));
+        assert_eq!(page.digest(), later, "{ftl}");
+    }
+}
+
+#[test]
+fn as_many_pages_are_live_as_the_host_has_written() {
+    for ftl in presets() {
+        let mut page = Page::open(small(&ftl));
+        page.run(1_000);
+        let (drive, cells) =
+            page.answer(&json!({ "do": "open", "settings": small(&ftl), "filled": true, "fit": true }));
+        let live = |cells: &[u8]| cells[..96 * 16].iter().filter(|cell| **cell == 1).count() as u64;
+        let logical = drive["drive"]["logical_pages"].as_u64().unwrap();
+        assert_eq!(live(&cells), logical, "{ftl}");
+        page.run(1_000);
+        let (_, cells) = page.answer(&json!({ "do": "look" }));
+        assert_eq!(live(&cells), logical, "{ftl}");
+        page.ask(&json!({ "do": "act", "act": "trim", "first": 8, "pages": 10 }));
+        let (_, cells) = page.answer(&json!({ "do": "look" }));
+        assert_eq!(live(&cells), logical - 10, "{ftl}");
+        let place = page.ask(&json!({ "do": "page", "page": 3 }));
+        assert_eq!(place["copies"][0]["live"], true, "{ftl}: {place}");
+        assert_eq!(page.ask(&json!({ "do": "page", "page": 9 }))["holds"], false, "{ftl}");
+    }
+}
+
+/// Each fault, where a program or an erase meets it; then the drive goes on.
+fn cut_everywhere(ftl: &str) -> u32 {
+    let mut cuts = 0;
+    let mut page = Page::open(small(ftl));
+    let faults = page.ask(&json!({ "do": "list" }))["faults"].as_array().unwrap().clone();
+    assert_eq!(faults.len(), 13);
+    for fault in &faults {
+        let moments: &[&str] = if fault["of"] == "erase" { &["erase"] } else { &["host", "moved", "metadata", "any"] };
+        for moment in moments {
+            let arm = json!({ "do": "act", "act": "arm", "moment": moment, "skip": 3, "fault": fault["name"] });
+            page.ask(&arm);
+            let state = page.run(3_000);
+            if state["is_on"] == true {
+                // Such a moment does not come.
+                page.act("disarm");
+                continue;
+            }
+            cuts += 1;
+            assert_eq!(state["met"][0]["fault"], fault["name"], "{ftl} {moment}");
+            let nested =
+                json!({ "do": "act", "act": "recover-until", "moment": "any", "skip": 1, "fault": "torn-seen" });
+            page.ask(&nested);
+            let state = page.act("recover");
+            assert_eq!(state["wrong"], Value::Null, "{ftl} {fault} {moment}");
+            assert!(state["recovered"]["checked"].as_u64() > Some(0), "{state}");
+            assert_eq!(page.ask(&json!({ "do": "examine" }))["finding"], Value::Null, "{ftl} {fault} {moment}");
+            page.run(200);
+        }
+    }
+    cuts
+}
+
+#[test]
+fn a_cut_at_each_fault_recovers_and_the_drive_goes_on() {
+    // Without metadata on flash, with some, and with blocks that are merged.
+    for (ftl, least) in [("page", 29), ("geckoftl", 37), ("last++", 29), ("ftl-mm:fast", 29), ("phelsuma", 37)] {
+        let cuts = cut_everywhere(ftl);
+        assert!(cuts >= least, "{ftl}: {cuts}");
+    }
+}
+
+#[test]
+fn a_battery_is_told() {
+    let mut page = Page::open(small("dftl"));
+    page.run(500);
+    let (refused, _) = page.answer(&json!({ "do": "act", "act": "arm", "moment": "any", "fault": "torn-seen" }));
+    assert!(refused["error"].as_str().unwrap().contains("battery"), "{refused}");
+    assert_eq!(page.act("pull")["is_on"], false);
+    assert_eq!(page.ask(&json!({ "do": "run", "steps": 5 }))["done"], 0, "without power nothing goes on");
+    let state = page.act("recover");
+    assert_eq!((&state["wrong"], &state["recovered"]["battery_saved"]), (&Value::Null, &json!(true)));
+    page.run(500);
+}
+
+#[test]
+fn a_cut_is_part_of_the_history() {
+    let mut page = Page::open(small("geckoftl"));
+    page.run(700);
+    page.ask(&json!({ "do": "act", "act": "arm", "moment": "moved", "skip": 2, "fault": "torn-unseen" }));
+    let cut = page.run(5_000)["step"].as_u64().unwrap();
+    page.act("recover");
+    page.ask(&json!({ "do": "act", "act": "workload", "workload": "uniform" }));
+    page.run(900);
+    let then = page.digest();
+    for step in [0, cut - 1, cut, cut + 1, cut + 2, cut + 300] {
+        page.ask(&json!({ "do": "go", "step": step }));
+        assert_eq!(page.digest()["step"], step);
+    }
+    page.ask(&json!({ "do": "go", "step": then["step"] }));
+    assert_eq!(page.digest(), then);
+    // Something else is done there: what came behind it is gone.
+    page.ask(&json!({ "do": "go", "step": cut - 5 }));
+    let state = page.ask(&json!({ "do": "act", "act": "disarm" }))["state"].clone();
+    assert_eq!(state["furthest"], cut - 4);
+}
+
+#[test]
+fn the_next_collection_is_found_and_not_passed() {
+    for ftl in ["page", "fast"] {
+        let mut page = Page::open(small(ftl));
+        let mut collections = 0;
+        for _ in 0..5 {
+            assert_eq!(page.ask(&json!({ "do": "seek", "steps": 5_000 }))["found"], true);
+            let (answer, bytes) = page.answer(&json!({ "do": "step" }));
+            assert_eq!(bytes.len() as u64, answer["operations"].as_u64().unwrap() * 20);
+            // The purpose is the second byte of each operation: collection or merge.
+            collections += u32::from(bytes.chunks(20).any(|operation| [1, 5].contains(&operation[1])));
+        }
+        assert_eq!(collections, 5, "{ftl}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said_in_a_line() {
+    let mut page = Page::default();
+    let mut refused = |question: Value| page.answer(&question).0["error"].as_str().unwrap_or_default().to_string();
+    assert!(refused(json!({ "do": "look" })).contains("no drive"));
+    assert!(refused(json!({ "do": "fly" })).contains("unknown variant"));
+    for (settings, about) in [
+        (json!({ "ftl": "pag" }), "pag"),
+        (json!({ "ratio": 1.5 }), "ratio"),
+        (json!({ "ratio": 0.99 }), "do not fit"),
+        (json!({ "blocks": 1 << 20 }), "can be shown"),
+        (json!({ "pages_per_block": 33 }), "power of two"),
+        (json!({ "workload": "zipf:x" }), "exponent"),
+        (json!({ "workload": "lab:x" }), "unknown workload"),
+        (json!({ "set": ["victim"] }), "victim=fifo"),
+        (json!({ "set": ["victim=nobody"] }), "victim"),
+    ] {
+        let error = refused(json!({ "do": "open", "settings": settings }));
+        assert!(error.contains(about), "{settings}: {error}");
+    }
+    let mut page = Page::open(small("page"));
+    for question in [
+        json!({ "do": "act", "act": "trim", "first": 900, "pages": 4_000_000_000u32 }),
+        json!({ "do": "act", "act": "arm", "moment": "never", "fault": "torn-seen" }),
+        json!({ "do": "act", "act": "arm", "moment": "erase", "fault": "torn-seen" }),
+        json!({ "do": "act", "act": "recover" }),
+        json!({ "do": "block", "block": 96 }),
+        json!({ "do": "page", "page": 1_000_000 }),
+    ] {
+        assert!(page.answer(&question).0["error"].is_string(), "{question}");
+    }
+    page.run(10);
+}
