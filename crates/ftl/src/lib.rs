@@ -56,6 +56,6 @@ pub use ram::RamLedger;
 pub use recovery_report::{RecoveryBound, RecoveryReport, RecoveryStep};
 #[cfg(feature = "std")]
 pub use registry::{Registry, RegistryError};
-pub use slc_part::{SlcPart, WhenFull};
+pub use slc_part::{SlcPart, SlcRoom, WhenFull};
 pub use spec::Parameter;
 pub use write_cache::{CachePolicy, Cached, PolicyAndSeed, WriteCache};

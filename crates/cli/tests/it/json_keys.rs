@@ -93,7 +93,7 @@ fn every_key_is_in_the_document_and_every_key_in_the_document_is_printed() {
     let of_trace = json(&format!("run --ftl page --trace {commented} --json"));
     let paged = json(&format!("run --ftl dftl --set wear=levelling --workload uniform {shape} --json"));
     let cut = json(&format!(
-        "run --ftl dftl-timeout --set slc=static --write-cache 64KiB --workload uniform {shape} --cut-at-end --json"
+        "run --ftl dftl-timeout --set slc=cache --write-cache 64KiB --workload uniform {shape} --cut-at-end --json"
     ));
     let open = json(&format!("run --ftl page --trace {trace} --open-loop --json"));
     let compared = json(&format!("compare --ftl page,fifo --workload uniform {shape} --passes 0.3 --json"));
@@ -270,7 +270,7 @@ fn every_counter_and_structure_is_in_the_document_and_no_other() {
     let changed = [
         "dftl --set validity=flash-bitmap",
         "page --set wear=levelling",
-        "page --set slc=static --write-cache 64KiB",
+        "page --set slc=cache --write-cache 64KiB",
         "page --set placement=handles",
         "page --set victim=sampled",
         "last++ --set last.wear=swap",

@@ -12,9 +12,9 @@ fn thorough() -> bool {
     std::env::var_os("PHELSUMA_THOROUGH").is_some()
 }
 
-fn composition(ftl: &str, slc: &str, settings: &[(&str, &str)]) -> Composition {
+fn composition(ftl: &str, room: &str, settings: &[(&str, &str)]) -> Composition {
     let mut composition = Preset::named(ftl).unwrap().composition;
-    composition.set_all(&[("slc", slc)]).unwrap();
+    composition.set_all(&[("slc", "cache"), ("slc.room", room)]).unwrap();
     composition.set_all(settings).unwrap();
     assert_eq!(composition.why_not_survivable(), None, "{ftl}");
     composition
@@ -66,9 +66,9 @@ fn ran(settings: &[(&str, &str)], change: impl Fn(&mut RunConfig)) -> RunResult 
     ran_with("static", &[&[("slc.blocks", "32")], settings].concat(), change)
 }
 
-fn ran_with(slc: &str, settings: &[(&str, &str)], change: impl Fn(&mut RunConfig)) -> RunResult {
+fn ran_with(room: &str, settings: &[(&str, &str)], change: impl Fn(&mut RunConfig)) -> RunResult {
     let mut config = RunConfig::new("page", Input::Workload("uniform".parse().unwrap())).unwrap();
-    config.composition = composition("page", slc, settings);
+    config.composition = composition("page", room, settings);
     config.shape.capacity_bytes = Some(128 << 20);
     (config.shape.pages_per_block, config.shape.ratio) = (64, 0.6);
     config.timing = Timing { slc_program_ns: 100_000, slc_read_ns: 50_000, ..Timing::preset("gecko").unwrap() };

@@ -16,13 +16,13 @@ const NEEDS: &[(&str, &str, &[Requirement])] = &[
     ("power", "battery", &[PAGED, ("validity", &["ram-bitmap", "flash-bitmap"])]),
     ("power", "gecko-rec", &[PAGED, ("validity", &["gecko"]), FLAT, ("metadata", &["left"])]),
     ("power", "synchronize", &[PAGED, ("validity", &["ram-bitmap", "page-validity-log"])]),
-    ("slc", "static", SLC),
-    ("slc", "dynamic", SLC),
+    (
+        "slc",
+        "cache",
+        &[("mapping", &["ram-table", "paged"]), ("placement", &["one-stream", "host-gc"]), ("wear", &["none"])],
+    ),
     ("power", "fast", &[PAGED, ("validity", &["ram-bitmap"]), FLAT, ("wear", &["none"])]),
 ];
-
-const SLC: &[Requirement] =
-    &[("mapping", &["ram-table", "paged"]), ("placement", &["one-stream", "host-gc"]), ("wear", &["none"])];
 
 const FLAT: Requirement = ("mapping.directory", &["flat"]);
 
