@@ -239,17 +239,18 @@ pub(crate) fn protocol(config: &RunConfig) -> String {
 /// have large blocks.
 pub(crate) fn small_blocks(config: &RunConfig) -> Option<String> {
     let (timing, pages) = (&config.timing, config.shape.pages_per_block);
-    let units = pages.div_ceil(timing.unit_pages.max(1));
-    let share = timing.erase_ns as f64 / (u64::from(units) * timing.program_ns).max(1) as f64;
+    let unit = timing.unit_pages.max(1);
+    let programs = timing.erase_ns as f64 / timing.program_ns.max(1) as f64;
+    let share = programs / f64::from(pages.div_ceil(unit));
     // A power of two times the unit, with erases of at most a tenth.
-    let larger = (f64::from(pages) * share * 10.0 / f64::from(timing.unit_pages)).log2().ceil().exp2();
+    let larger = (10.0 * programs).log2().ceil().exp2() as u64 * u64::from(unit);
     (timing.unit_pages > 1 && share > 0.2).then(|| {
         format!(
             "small blocks for {}: erasing one takes {:.0} % of the time to program it; --pages-per-block {} is nearer to \
              its chips",
             config.timing_name,
             share * 100.0,
-            larger as u64 * u64::from(timing.unit_pages)
+            larger
         )
     })
 }

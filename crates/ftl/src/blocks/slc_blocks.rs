@@ -36,6 +36,12 @@ impl Blocks {
         self.open.slc.as_ref()?.full.first().copied()
     }
 
+    /// The emptiest of its full blocks.
+    pub(crate) fn slc_emptiest(&self) -> Option<Block> {
+        let full = self.open.slc.iter().flat_map(|slc| &slc.full);
+        full.copied().min_by_key(|block| (self.counters.live(*block), block.0))
+    }
+
     /// Whether a block is one of the cache that waits to be folded.
     pub(crate) fn slc_waits(&self, block: Block) -> bool {
         self.open.slc.as_ref().is_some_and(|slc| slc.full.contains(&block))

@@ -89,13 +89,8 @@ impl PageMapped {
         why: Why,
         at: Time,
     ) -> Result<(), FtlError> {
-        let moved = self.tally.pages_moved;
         self.collect(nand, victim, why, at)?;
         self.count_collection(why);
-        if why == Why::Fold {
-            self.tally.folds += 1;
-            self.tally.pages_folded += self.tally.pages_moved - moved;
-        }
         Ok(())
     }
 
@@ -104,6 +99,7 @@ impl PageMapped {
         self.tally.collections += 1;
         self.tally.metadata_fallbacks += u64::from(why == Why::TooMuchMetadata);
         self.tally.emergency_collections += u64::from(why == Why::Emergency);
+        self.tally.folds += u64::from(why == Why::Fold);
     }
 
     /// Whether enough blocks are left for the live pages. Where too many have gone bad, or a tree has outgrown its room,
@@ -153,7 +149,8 @@ impl PageMapped {
             let emptiest = self.blocks.waiting().iter().copied().min_by_key(|b| (self.blocks.counters.live(*b), b.0));
             return emptiest.map(|block| (block, Why::TooMuchMetadata));
         }
-        if (self.collecting.slc.gives_way || self.blocks.emergency())
+        if self.collecting.slc.gives_way
+            && !self.blocks.emergency()
             && let Some(of_cache) = self.victim_of_cache()
         {
             return Some(of_cache);
@@ -161,8 +158,12 @@ impl PageMapped {
         if self.blocks.emergency() && self.blocks.keeps(Barrier::EmptiestInEmergency) {
             // The critical reserve rests on its being the emptiest of all.
             debug_assert!(self.blocks.counters.sample().is_none_or(|sample| sample.is_all_sure()));
-            let block = self.blocks.counters.least_by_scan()?;
-            return Some((self.worth_moving(block), Why::Emergency));
+            let live = |block: &Block| (self.blocks.counters.live(*block), block.0);
+            let (least, of_cache) = (self.blocks.counters.least_by_scan(), self.blocks.slc_emptiest());
+            return match of_cache {
+                Some(block) if least.is_none_or(|least| live(&block) < live(&least)) => Some((block, Why::Fold)),
+                _ => Some((self.worth_moving(least?), Why::Emergency)),
+            };
         }
         let (victim, examined) = self.choose_victim()?;
         self.collecting.examined = examined;
@@ -427,6 +428,7 @@ impl PageMapped {
             self.drop_count(page.from);
             self.tally.pages_moved += 1;
             self.tally.wear_pages_moved += u64::from(why == Why::Wear);
+            self.tally.pages_folded += u64::from(why == Why::Fold);
             self.hear_news(nand, at)?;
             self.durability.reported();
             done = done.max(safe);

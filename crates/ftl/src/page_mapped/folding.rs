@@ -21,24 +21,42 @@ impl PageMapped {
 
     /// Folds a block of the cache while the host pauses, if there is one.
     pub(super) fn fold_while_idle<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Step, FtlError> {
-        let folds = self.tally.folds;
-        self.fold(nand, at)?;
-        Ok(if self.tally.folds > folds { Step::Did(at.max(self.blocks.clock.horizon())) } else { Step::Nothing })
+        let collections = self.tally.collections;
+        if self.blocks.slc_oldest().is_some() || !self.blocks.slc_has_room() {
+            self.fold(nand, at)?;
+        }
+        Ok(if self.tally.collections > collections {
+            Step::Did(at.max(self.blocks.clock.horizon()))
+        } else {
+            Step::Nothing
+        })
     }
 
     #[inline(never)]
     fn fold<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
-        let oldest = |ftl: &Self| ftl.blocks.slc_oldest().filter(|block| ftl.can_fold(*block));
-        if oldest(self).is_none() {
+        if self.next_fold().is_none() {
             return Ok(());
         }
         unless_full(self.end_slices(nand, at))?;
-        let Some(block) = oldest(self) else { return Ok(()) };
+        let Some((block, why)) = self.next_fold() else { return Ok(()) };
         let known = self.look_for_victims(nand, at);
-        unless_full(self.collect_whole(nand, block, Why::Fold, known))
+        unless_full(self.collect_whole(nand, block, why, known))
     }
 
-    /// A block of the cache, where space is needed that no other block gives: more of it is gained than its pages take.
+    /// The block that makes room in the cache: its oldest. A cache of free blocks also gets one where more of a block is
+    /// stale than is live.
+    fn next_fold(&mut self) -> Option<(Block, Why)> {
+        let folded = self.victim_of_cache().filter(|(block, _)| self.can_fold(*block));
+        if folded.is_some() || !self.collecting.slc.gives_way || self.lacks_space() {
+            return folded;
+        }
+        let pages_per_block = self.blocks.geometry().pages_per_block();
+        let (victim, why) = self.next_victim()?;
+        let is_stale = 2 * u32::from(self.blocks.counters.live(victim)) < pages_per_block;
+        (is_stale && self.can_gain(victim)).then_some((victim, why))
+    }
+
+    /// The oldest block of the cache: more of it is gained than its pages take.
     pub(super) fn victim_of_cache(&self) -> Option<(Block, Why)> {
         self.blocks.slc_oldest().map(|block| (block, Why::Fold))
     }

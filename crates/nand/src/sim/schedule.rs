@@ -9,7 +9,7 @@ use crate::state::Preserve;
 use alloc::vec::Vec;
 
 /// Spans that are kept. Beyond them the earliest ends what may be filled in.
-const SPANS_MAX: usize = 64;
+const SPANS_MAX: usize = 256;
 
 /// The spans for which something is taken.
 #[derive(Clone, Debug, Default, Preserve)]
@@ -61,12 +61,12 @@ impl Schedule {
         start
     }
 
-    /// When the span ends that holds this moment, if one does.
-    pub(super) fn ends(&self, at: Time) -> Option<Time> {
-        if self.taken.last().is_none_or(|(_, end)| *end <= at) {
+    /// When the first span ends that has a part between two moments, if one has.
+    pub(super) fn taken_within(&self, start: Time, end: Time) -> Option<Time> {
+        if self.taken.last().is_none_or(|(_, until)| *until <= start) {
             return None;
         }
-        self.taken.get(self.first_after(at)).filter(|(begin, _)| *begin <= at).map(|(_, end)| *end)
+        self.taken.get(self.first_after(start)).filter(|(begin, _)| *begin < end).map(|(_, until)| *until)
     }
 
     /// It is taken from `start` to `end`, whatever it was before.
@@ -125,7 +125,8 @@ mod tests {
         assert_eq!(schedule.take(Time(50), 1), Time(111));
         assert_eq!(schedule.take(Time(200), 5), Time(205));
         assert_eq!(schedule.take(Time(111), 100), Time(305), "the gap is too small");
-        assert_eq!((schedule.ends(Time(200)), schedule.ends(Time(305))), (Some(Time(305)), None));
+        let within = |from, to| schedule.taken_within(Time(from), Time(to));
+        assert_eq!((within(150, 200), within(150, 201), within(305, 400)), (None, Some(Time(305)), None));
     }
 
     #[test]

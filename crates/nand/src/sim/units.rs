@@ -32,6 +32,9 @@ pub(crate) struct Place {
     pub(crate) one_bit: u32,
 }
 
+/// Units that are full or will be, whose times are kept.
+const FULL_MAX: usize = 8;
+
 /// A unit of a block that is collected or programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
 struct Unit {
@@ -44,10 +47,8 @@ struct Unit {
 struct Plane {
     /// When it senses, and moves out what it sensed.
     reads: Schedule,
-    /// When the last sensing has been moved out.
-    reads_done: Time,
-    /// What was sensed last: a block, and which part of it.
-    register: Option<(u32, u32)>,
+    /// What was sensed last: a block, which part of it, and when it has been moved out.
+    register: Option<(u32, u32, Time)>,
 }
 
 /// One die.
@@ -56,11 +57,11 @@ struct Die {
     /// When it programs and erases.
     changes: Schedule,
     planes: Vec<Plane>,
-    /// The two units that were full last, and when each is in the cells.
-    full: Vec<(Unit, Time)>,
+    /// The units that were full last: when each was, and when it is in the cells.
+    full: Vec<(Unit, Time, Time)>,
     /// Units with pages in the buffer and room for more.
     open: Vec<Unit>,
-    /// Blocks being written, and when the last of their full units is in the cells.
+    /// Blocks that are written in part, and when the last of their full units is in the cells.
     written: Vec<(u32, Time)>,
 }
 
@@ -103,10 +104,7 @@ impl Units {
             let (_, taken) = die.write((passed, place), at, timing, channel, meters.as_deref_mut());
             busy += taken;
         }
-        let start = match die.full.as_slice() {
-            [(_, one), (_, other)] => at.max(*one.min(other)),
-            _ => at,
-        };
+        let start = die.buffer_free(at);
         let end = if place.one_bit > 0 { place.one_bit } else { self.pages_per_block };
         let is_last = (place.index + 1).is_multiple_of(timing.unit_pages) || place.index + 1 == end;
         if is_last {
@@ -147,7 +145,7 @@ impl Units {
         let (die, channel) = (&mut self.dies[place.die as usize], &mut self.channels[place.channel as usize]);
         let unit = Unit { block: place.block, number: place.index / timing.unit_pages };
         let is_buffered = timing.unit_pages > 1
-            && (die.open.contains(&unit) || die.full.iter().any(|(full, done)| *full == unit && *done > at));
+            && (die.open.contains(&unit) || die.full.iter().any(|(full, _, done)| *full == unit && *done > at));
         if is_buffered {
             if let Some(meters) = meters {
                 meters.host_page(op.purpose, at, 0);
@@ -161,41 +159,47 @@ impl Units {
         let part = place.index / timing.sense_pages;
         let Die { changes, planes, .. } = die;
         let at_plane = part as usize % planes.len();
-        let plane = &mut planes[at_plane];
-        let is_sensed = timing.sense_pages > 1 && plane.register == Some((place.block, part));
-        let (start, sensed, busy) = if is_sensed {
-            let start = at.max(plane.reads_done);
+        let plane = &planes[at_plane];
+        // It is in the register if nothing has used that since.
+        let in_register = plane.register.filter(|(block, of, done)| {
+            let kept = |schedule: &Schedule| schedule.taken_within(*done, at).is_none();
+            timing.sense_pages > 1 && (*block, *of) == (place.block, part) && kept(changes) && kept(&plane.reads)
+        });
+        let mut suspends = false;
+        let (start, sensed, busy) = if let Some((.., moved)) = in_register {
+            let start = at.max(moved);
             (start, start, 0)
         } else {
             // Pages of one type stand on all planes.
             let of_type = part / timing.planes.max(1) % timing.page_types;
             let difference = timing.sense_differences_ns[of_type as usize];
             let sense = sense.saturating_add_signed(difference.into());
-            let start = plane.reads.room(at, sense);
-            let suspended = changes.ends(start).filter(|_| timing.suspend_ns > 0);
+            let start = plane.reads.room(at, sense + transfer);
+            let suspended = changes.taken_within(start, start + sense).filter(|_| timing.suspend_ns > 0);
+            suspends = suspended.is_some();
             let (start, taken) = match suspended {
-                // It goes on for as long behind its end.
-                Some(end) => {
-                    let taken = sense + timing.suspend_ns;
-                    changes.take(end, taken);
-                    (start, taken)
-                }
-                None => {
-                    plane.register = Some((place.block, part));
-                    (room([&*changes, &plane.reads], at, sense), sense)
-                }
+                Some(_) => (start, sense + timing.suspend_ns),
+                None => (room([&*changes, &plane.reads], at, sense + transfer), sense),
             };
+            if let Some(end) = suspended {
+                // It goes on for as long behind its end.
+                let goes_on = room(planes.iter().map(|plane| &plane.reads).chain([&*changes]), end, taken);
+                changes.cover(goes_on, goes_on + taken);
+            }
             if let Some(meters) = &mut meters {
                 meters.senses(place.die, at_plane, op.purpose, start, start + taken);
             }
             (start, start + taken, taken)
         };
+        let plane = &mut planes[at_plane];
         let done = if transfer > 0 { channel.take(sensed, transfer) } else { sensed };
         if let Some(meters) = meters {
             meters.moves(place.channel, done, transfer);
             meters.host_page(op.purpose, done, busy + transfer);
         }
-        plane.reads_done = done;
+        if !suspends {
+            plane.register = Some((place.block, part, done));
+        }
         plane.reads.cover(start, done);
         (start, done, busy + transfer)
     }
@@ -243,26 +247,45 @@ impl Die {
         let transfer = timing.transfer_ns * u64::from(timing.unit_pages);
         let before = self.written.iter().position(|(block, _)| *block == unit.block);
         let in_turn = before.map_or(at, |before| at.max(self.written[before].1));
-        let begin = if timing.cache_program { at } else { self.room(in_turn, transfer + timing.program_ns) };
-        let ready = if transfer > 0 { channel.take(begin, transfer) } else { begin };
-        if !timing.cache_program {
-            self.changes.cover(Time(ready.0 - transfer), ready);
-        }
-        let (start, end) = self.change(ready.max(in_turn), timing.program_ns);
+        let (ready, mut start) = match timing.cache_program {
+            true => (if transfer > 0 { channel.take(at, transfer) } else { at }, in_turn),
+            // Without cache programs the die is busy meanwhile: both have to be free.
+            false => {
+                let nanos = transfer + timing.program_ns;
+                let mut begin = self.room(in_turn, nanos);
+                while channel.room(begin, transfer) != begin {
+                    begin = self.room(channel.room(begin, transfer), nanos);
+                }
+                channel.cover(begin, begin + transfer);
+                self.changes.cover(begin, begin + transfer);
+                (begin + transfer, in_turn)
+            }
+        };
+        start = start.max(ready);
+        let (start, end) = self.change(start, timing.program_ns);
         if let Some(meters) = meters {
             meters.moves(place.channel, ready, transfer);
             meters.programs(place.die, unit.block, unit.number, start, end);
         }
-        if self.full.len() == 2 {
-            let first = usize::from(self.full[1].1 < self.full[0].1);
-            self.full.remove(first);
+        if self.full.len() == FULL_MAX {
+            self.full.remove(0);
         }
-        self.full.push((unit, end));
+        self.full.push((unit, at, end));
         match before {
             Some(before) => self.written[before].1 = end,
             None => self.written.push((unit.block, end)),
         }
         (end, transfer + timing.program_ns)
+    }
+
+    /// When a unit can be filled from `at` on: not while two full ones wait or are programmed.
+    fn buffer_free(&self, mut at: Time) -> Time {
+        loop {
+            let holds = |(_, full, done): &&(Unit, Time, Time)| *full <= at && at < *done;
+            let mut ends = self.full.iter().filter(holds).map(|(.., done)| *done);
+            let (Some(one), Some(other)) = (ends.next(), ends.next()) else { return at };
+            at = ends.fold(one.min(other), Time::min);
+        }
     }
 
     /// The cells change for so long, not before `at`: when that begins and ends.
@@ -339,6 +362,36 @@ mod tests {
             units.program(at(7, index), op(0), &plain, None);
         });
         assert_eq!(units.dies[0].idle(), Time(4 * 1040), "without cache programs they are not");
+    }
+
+    #[test]
+    fn a_unit_that_waits_for_data_holds_nothing_back() {
+        let mut units = Units::new(1, 1, 64, &CHIP);
+        programs(&mut units, 7, 0..8, 50_000);
+        assert_eq!(programs(&mut units, 8, 0..4, 0), [0; 4], "its buffers are free until then");
+        assert_eq!(programs(&mut units, 7, 8..12, 0), [0; 4]);
+        assert_eq!(units.dies[0].idle(), Time(50_000 + 40 + 3 * 1000), "units of a block keep their order");
+    }
+
+    #[test]
+    fn what_is_sensed_between_takes_the_register() {
+        let mut units = Units::new(1, 1, 64, &CHIP);
+        let mut read = |index, now| units.read(at(3, index), op(now), false, &CHIP, None).1.0 - now;
+        assert_eq!(read(0, 5000), 90);
+        assert_eq!(read(4, 100), 90, "before that");
+        assert_eq!(read(5, 6000), 90, "no longer there");
+        units.erase(at(9, 0), op(10_000), &CHIP, None);
+        let mut read = |index, now| units.read(at(3, index), op(now), false, &CHIP, None).1.0 - now;
+        assert_eq!((read(0, 7000), read(1, 8000), read(1, 20_000)), (90, 10, 90), "the erase has taken it");
+    }
+
+    #[test]
+    fn a_read_while_a_unit_is_moved_suspends_its_program() {
+        let mut units = Units::new(1, 1, 64, &CHIP);
+        let timing = Timing { suspend_ns: 5, ..CHIP };
+        (0..4).for_each(|index| _ = units.program(at(7, index), op(0), &timing, None));
+        assert_eq!(units.read(at(2, 0), op(0), false, &timing, None).1, Time(80 + 5 + 10));
+        assert_eq!(units.dies[0].idle(), Time(1040 + 85));
     }
 
     #[test]
