@@ -168,6 +168,12 @@ barriers! {
     /// Where a translation page does not say any more which one it was, no older version answers in its place (no paper
     /// takes notice).
     LostVersionsLookedFor,
+    /// A bad page among stale translation pages may have been the newest version of one, though an erase may have been
+    /// cut there (no paper takes notice).
+    CutEraseDoubted,
+    /// Where an older version of a translation page answers, its entries are checked for pages that are others by now
+    /// (no paper takes notice).
+    OlderVersionsChecked,
     /// That a translation page could not be read is known for good (no paper takes notice).
     DamageWritten,
     /// Pages that a failed program left behind are reported as stale.

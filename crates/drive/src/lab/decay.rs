@@ -115,8 +115,12 @@ pub(crate) fn decay(sim: &mut SimNand, model: &mut Model, subject: &dyn Subject,
     let in_ram = subject.cache_entries().is_none();
     // A block's last page may have been in flight when the power failed (a suspect page).
     let looks_torn = written.last.contains(&page);
-    // Where all of a block is stale but for this page, an erase may have been cut.
-    let looks_torn = looks_torn || (spare.kind == Kind::Translation && written.is_alone_in_use(sim, page));
+    // Where all of a block is stale but for this page, an erase may have been cut. Recoveries that read user pages look
+    // for what is lost nevertheless.
+    let looks_torn = looks_torn
+        || (spare.kind == Kind::Translation
+            && subject.recovers_from_metadata_alone()
+            && written.is_alone_in_use(sim, page));
     // Then an older version answers. Where the table is not read, a recovery does not see that pages which it names may
     // have been written anew. Nor does it see that pages which it does not name are live no more once they are written
     // anew.

@@ -4,6 +4,8 @@
 //! behind it.
 
 use phelsuma_drive::lab::{CrashReport, Defect, Fault, LabConfig, LabError, Points, Promise, Subject, Sweep, Workload};
+#[cfg(phelsuma_mutants)]
+use phelsuma_ftl::Barrier;
 use phelsuma_ftl::{Config, PRESETS, Preset};
 use phelsuma_nand::{Geometry, Timing};
 
@@ -124,4 +126,40 @@ fn what_an_ftl_has_no_second_source_for_it_does_not_promise() {
         let host = of(name, Fault::Defect(Defect::HostDecays));
         assert_eq!(matches!(host, Promise::Nothing(_)), name == "geckoftl", "{name}");
     }
+}
+
+/// A branch of a drive of small blocks: each block of translation pages is soon stale.
+fn replayed(id: &str, (writes, seed): (u32, u64), change: impl FnOnce(&mut Config)) -> CrashReport {
+    let geometry = Geometry::new(512, 4, 512, 1, 1).unwrap();
+    let mut composition = Preset::named("ib-ftl").unwrap().composition;
+    composition.set("mapping.cache", "64").unwrap();
+    let mut ftl = Config::new("ib-ftl", composition, 614, 1);
+    change(&mut ftl);
+    let points = Points::Replay(id.parse().unwrap());
+    run(&LabConfig { geometry, ftl, writes, points, seed, ..config("ib-ftl", Workload::Mixed, Points::Some(0)) })
+}
+
+/// By the time of the cut all else in its block is stale. So is what an erase leaves that was cut.
+const LOST_AMONG_STALE: [(&str, (u32, u64)); 2] =
+    [("984.metadata-decays", (600, 5)), ("3525.metadata-decays", (300, 1))];
+/// A trim was lost with it, and the page that the older version names is blank.
+const NAMES_A_BLANK_PAGE: (&str, (u32, u64)) = ("3837.metadata-decays/3838.not-started", (300, 4));
+
+#[test]
+fn no_older_version_of_a_translation_page_that_has_gone_bad_is_believed() {
+    for (id, of) in LOST_AMONG_STALE.into_iter().chain([NAMES_A_BLANK_PAGE]) {
+        let report = replayed(id, of, |_| {});
+        assert_sound(&report);
+        assert_eq!(report.defects, 1, "{id}");
+    }
+}
+
+#[cfg(phelsuma_mutants)]
+#[test]
+fn mutants_that_believe_an_older_version_of_a_translation_page_are_caught() {
+    let failed = |(id, of), barrier| replayed(id, of, |ftl: &mut Config| ftl.forgets = Some(barrier)).failed();
+    for branch in LOST_AMONG_STALE {
+        assert!(failed(branch, Barrier::CutEraseDoubted), "{branch:?}");
+    }
+    assert!(failed(NAMES_A_BLANK_PAGE, Barrier::OlderVersionsChecked));
 }

@@ -284,6 +284,8 @@ pub(crate) const ELSEWHERE: &[(Barrier, &str)] = &[
     (Barrier::OldestLogBlockFirst, "crates/ftl/tests/it/block_log.rs"),
     (Barrier::TornParityAgain, "crates/ftl/tests/it/mapping_log.rs"),
     (Barrier::OutdatedLogWrittenAnew, "crates/drive/tests/it/crash_compositions.rs"),
+    (Barrier::CutEraseDoubted, "crates/drive/tests/it/defects.rs"),
+    (Barrier::OlderVersionsChecked, "crates/drive/tests/it/defects.rs"),
 ];
 
 /// Noticed by no experiment so far, and why that may be.

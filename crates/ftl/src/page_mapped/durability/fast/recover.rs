@@ -33,6 +33,8 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
 
     drive.begin("global mapping directory");
     let mut translation = g.scan_translation(&mut drive);
+    // What an erase that was cut had held is not lost, and user pages cannot tell it from what is.
+    g.take_for_cut_erases(&geometry, &translation);
     let mut found = FoundEntries::new(ScanFrom::NOTHING);
     // Pages behind the first ones of blocks that were open.
     let unseen = u64::from(drive.ftl.shape.open_blocks) * u64::from(geometry.pages_per_block());
@@ -46,7 +48,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     let fallbacks = g.find_fallbacks(&mut drive, &translation, &found, newest_but_one);
 
     drive.begin("read the translation table");
-    let gone_bad = g.gone_bad;
+    let gone_bad = g.gone_bad();
     g.read_table(&mut drive, &translation, &found, gone_bad);
     let mut holding = g.settle_blocks(&mut drive, &fallbacks);
     let until_synchronized = g.held_until_synchronized(&mut holding);

@@ -9,7 +9,7 @@ use crate::page_mapped::durability::{Survival, Synchronizing};
 use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
 use crate::page_mapped::validity::{RamBitmap, Validity};
 use alloc::vec::Vec;
-use phelsuma_nand::{Nand, Page};
+use phelsuma_nand::{LogicalPage, Nand, Page};
 
 /// The translation table decides which pages are live, and a bitmap in RAM keeps it.
 #[derive(Default)]
@@ -64,6 +64,8 @@ impl Gathered<LiveByTable> {
                 Some(version) => paged.entries_at(io, part, version.page).collect(),
                 None => range.map(|key| (key, Place::Nowhere)).collect(),
             });
+            let synchronized = version.map_or(0, |version| version.synchronized);
+            let is_older = self.may_have_been_newer(translation, part) && drive.keeps(Barrier::OlderVersionsChecked);
             debug_assert!(known.is_sorted_by_key(|(key, _)| *key), "the entries of a translation page are in no order");
             for (key, place) in known {
                 match (entries.next_if(|entry| entry.key == key), place) {
@@ -77,7 +79,10 @@ impl Gathered<LiveByTable> {
                         let since = self.user_since.of(&geometry, page);
                         let named =
                             |since: u64| version.is_some_and(|version| !gives_up || since < version.synchronized);
-                        if !(since > 0 && named(since) && drive.enter_live(page)) {
+                        let is_gone = since == 0
+                            || !named(since)
+                            || is_older && drive.holds_another((page, LogicalPage(key)), synchronized);
+                        if is_gone || !drive.enter_live(page) {
                             self.lost.push(key);
                         }
                     }

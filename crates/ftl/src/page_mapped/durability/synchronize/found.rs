@@ -112,6 +112,11 @@ impl FoundEntries {
         self.entries.binary_search_by_key(&key, |entry| entry.key).ok()
     }
 
+    /// Whether an entry was found that only a lost translation page can have had.
+    pub(super) fn has_learnt(&self) -> bool {
+        self.entries.iter().any(|entry| entry.seq <= self.scan_from.after)
+    }
+
     /// Whether a page of this logical page was found that is not in its translation page.
     pub(super) fn knows(&self, key: u32) -> bool {
         self.entry(key).is_some()

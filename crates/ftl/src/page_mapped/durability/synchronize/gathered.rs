@@ -3,6 +3,7 @@
 use super::found::FoundEntries;
 use super::live_by::LiveBy;
 use super::translation::Translation;
+use crate::barriers::Barrier;
 use crate::medium::Owned;
 use crate::page_mapped::durability::common::{
     BlockInformation, BlocksInformation, FoundPage, LastPage, Mount, Suspect,
@@ -46,11 +47,9 @@ pub(crate) struct Gathered<L> {
     pub(super) user_since: UserSince,
     /// Dangling entries: read errors from now on.
     pub(super) lost: Vec<u32>,
-    /// Translation pages have gone bad that cannot say which ones they were: programmed before this seq, the last of
-    /// them.
-    pub(crate) gone_bad: Option<u64>,
-    /// In these blocks.
-    pub(super) gone_bad_in: Vec<Block>,
+    /// Blocks with translation pages that may have gone bad. They cannot say which ones they were. With the seq before
+    /// which the last of them was programmed.
+    pub(super) gone_bad: Vec<(Block, u64)>,
     /// The source for which pages are live.
     pub(super) live_by: L,
 }
@@ -68,8 +67,7 @@ impl<L: LiveBy> Gathered<L> {
             part_filled: Vec::new(),
             user_since: UserSince(vec![0; geometry.blocks() as usize]),
             lost: Vec::new(),
-            gone_bad: None,
-            gone_bad_in: Vec::new(),
+            gone_bad: Vec::new(),
             live_by: L::default(),
         };
         for block in usable {
@@ -90,7 +88,7 @@ impl<L: LiveBy> Gathered<L> {
         let blocks = self.part_filled.capacity() * size_of::<Block>()
             + self.user_since.0.len() * 8
             + self.user.capacity() * size_of::<BlockInformation>();
-        let lists = (self.lost.capacity() + self.gone_bad_in.capacity()) * 4;
+        let lists = self.lost.capacity() * 4 + self.gone_bad.capacity() * size_of::<(Block, u64)>();
         self.bid.bytes() + self.live_by.bytes() + (suspects + translation + blocks + lists) as u64
     }
 
@@ -121,7 +119,6 @@ impl<L: LiveBy> Gathered<L> {
     /// All spare areas of the blocks of translation pages.
     pub(crate) fn scan_translation<N: Nand>(&mut self, drive: &mut PagedDrive<'_, L::Store, N>) -> Translation {
         let geometry = drive.geometry();
-        let mut gone_bad: Vec<(Block, u64)> = Vec::new();
         let mut translation = Translation::new(drive.ftl.mapping.parts());
         for information in self.bid.translation.clone() {
             let (mut pages, suspect) = self.pages_of(drive, information.block);
@@ -130,7 +127,7 @@ impl<L: LiveBy> Gathered<L> {
                 self.part_filled.push(information.block);
             }
             let before = self.bid.gone_bad_before(drive, information.block, &pages);
-            gone_bad.extend(before.map(|before| (information.block, before)));
+            self.gone_bad.extend(before.map(|before| (information.block, before)));
             if let Some(data) = suspect
                 && let Some(last) = pages.pop()
             {
@@ -142,12 +139,37 @@ impl<L: LiveBy> Gathered<L> {
                 translation.note(found);
             }
         }
-        // Where all else is stale as well an erase may have been cut.
-        let in_use: Vec<Block> = translation.newest().map(|(_, version)| geometry.block_of(version.page)).collect();
-        gone_bad.retain(|(block, _)| in_use.contains(block));
-        self.gone_bad = gone_bad.iter().map(|(_, before)| *before).max();
-        self.gone_bad_in = gone_bad.into_iter().map(|(block, _)| block).collect();
+        if !drive.keeps(Barrier::CutEraseDoubted) {
+            self.take_for_cut_erases(&geometry, &translation);
+        }
         translation
+    }
+
+    /// Blocks in which all that can be read is stale are taken for those of erases that were cut.
+    pub(crate) fn take_for_cut_erases(&mut self, geometry: &Geometry, translation: &Translation) {
+        let is_in_use = |block| translation.newest().any(|(_, version)| geometry.block_of(version.page) == block);
+        self.gone_bad.retain(|(block, _)| is_in_use(*block));
+    }
+
+    /// Before which seq the last translation page was programmed that may have gone bad.
+    pub(crate) fn gone_bad(&self) -> Option<u64> {
+        self.gone_bad.iter().map(|(_, before)| *before).max()
+    }
+
+    /// Whether a translation page may have had a newer version than the newest that is found.
+    pub(super) fn may_have_been_newer(&self, translation: &Translation, part: u32) -> bool {
+        self.gone_bad().is_some_and(|gone_bad| translation.may_have_been_newer(part, gone_bad))
+    }
+
+    /// Blocks that show that a version is lost are not held if no entry changes by it: an erase may have been cut.
+    pub(super) fn let_evidence_go(&mut self, found: &FoundEntries) {
+        if self.lost.is_empty() && !found.has_learnt() {
+            self.gone_bad.clear();
+        }
+    }
+
+    fn is_evidence(&self, block: Block) -> bool {
+        self.gone_bad.iter().any(|(other, _)| *other == block)
     }
 
     /// By now all pages were found that prove another one complete.
@@ -190,10 +212,7 @@ impl<L: LiveBy> Gathered<L> {
             let block = information.block;
             if drive.ftl.blocks.counters.live(block) > 0 {
                 drive.close(block, stream);
-            } else if fallbacks.binary_search(&block).is_ok()
-                || self.gone_bad_in.contains(&block)
-                || self.live_by.keeps(block)
-            {
+            } else if fallbacks.binary_search(&block).is_ok() || self.is_evidence(block) || self.live_by.keeps(block) {
                 holding.push(block);
             } else {
                 drive.ftl.blocks.release(block);
@@ -204,6 +223,6 @@ impl<L: LiveBy> Gathered<L> {
 
     /// Of the blocks that are held those that are until the table is written.
     pub(crate) fn held_until_synchronized(&self, holding: &mut Vec<Block>) -> Vec<Block> {
-        holding.extract_if(.., |block| self.gone_bad_in.contains(block)).collect()
+        holding.extract_if(.., |block| self.is_evidence(*block)).collect()
     }
 }

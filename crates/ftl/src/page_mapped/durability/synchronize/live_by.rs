@@ -40,6 +40,9 @@ pub(crate) trait LiveBy: Default + Sized {
     /// By now all pages were found that prove another one complete.
     fn keep_suspects(&mut self, _bid: &BlocksInformation) {}
 
+    /// Entries were found that only a lost translation page can have had.
+    fn learnt<N: Nand>(_drive: &mut PagedDrive<'_, Self::Store, N>) {}
+
     /// Leaves of these pages, which may have been in translation pages, those that are not known to be stale.
     fn leave_news<N: Nand>(
         _of: &Gathered<Self>,

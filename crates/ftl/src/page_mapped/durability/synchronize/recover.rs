@@ -20,6 +20,8 @@
 //! - **A translation page that does not say any more which one it was** leaves an older version as the newest. Its
 //!   updates are in the spare areas of user pages. All of them are read then, and the block with the evidence is not
 //!   erased before the table is written. Spare areas do not show that a page was trimmed: such a trim may be undone.
+//!   Entries of the older version that name another page by now are lost. An erase that was cut may look the same.
+//!   Then nothing is found, since a block is erased only when newer versions are on flash.
 //! - **Marks move on while entries are synchronized**, those with the oldest page first. There may be a run of cuts
 //!   that come sooner than the drive synchronizes anything by itself. It does not add up to ever longer scans.
 
@@ -61,11 +63,15 @@ pub(crate) fn recover<L: LiveBy, N: Nand>(
     drive.ftl.blocks.begin_session(version, seq);
     g.keep_suspects(&mut translation, &mut found);
     found.choose(&drive.ftl.mapping, &translation, drive.ftl.blocks.barriers());
+    if found.has_learnt() {
+        L::learnt(&mut drive);
+    }
     L::find_stale(&mut g, &mut drive, &translation, &found);
     let fallbacks = g.find_fallbacks(&mut drive, &translation, &found, |_| 0);
 
     drive.begin(L::READS);
     L::read(&mut g, &mut drive, &translation, &found);
+    g.let_evidence_go(&found);
     let mut holding = g.settle_blocks(&mut drive, &fallbacks);
     let until_synchronized = g.held_until_synchronized(&mut holding);
     L::begin_telling(&mut g, &mut drive);

@@ -22,11 +22,24 @@ impl<L: LiveBy> Gathered<L> {
         translation: &Translation,
         found: &mut FoundEntries,
     ) {
-        let Some(gone_bad) = self.gone_bad.filter(|_| drive.keeps(Barrier::LostVersionsLookedFor)) else {
+        let Some(gone_bad) = self.gone_bad().filter(|_| drive.keeps(Barrier::LostVersionsLookedFor)) else {
             return;
         };
+        let geometry = drive.geometry();
+        let known = |part| translation.sure_of(part).map_or(0, |version| version.synchronized);
+        let in_doubt = (0..drive.ftl.mapping.parts()).filter(|part| translation.is_in_doubt(*part, gone_bad));
+        let Some(known_by_all) = in_doubt.map(known).min() else { return };
         let mut learnt: Vec<MetPage> = Vec::new();
-        for information in self.user.clone() {
+        // What is lost names pages that were programmed before.
+        let before: Vec<BlockInformation> = self.user.iter().filter(|i| i.first_seq < gone_bad).copied().collect();
+        for information in before {
+            let end = geometry.page(information.block, geometry.pages_per_block() - 1);
+            if information.first_seq <= known_by_all
+                && let SpareRead::Written(spare) = drive.read_spare(end)
+                && spare.seq <= known_by_all
+            {
+                continue;
+            }
             let (pages, _) = self.pages_of(drive, information.block);
             let Some(last) = pages.last().copied() else { continue };
             let mut is_news = false;
@@ -39,8 +52,7 @@ impl<L: LiveBy> Gathered<L> {
                     continue;
                 }
                 let part = drive.ftl.mapping.part_of(LogicalPage(spare.key));
-                let known = translation.sure_of(part).map_or(0, |version| version.synchronized);
-                if spare.seq > known && translation.is_in_doubt(part, gone_bad) {
+                if spare.seq > known(part) && translation.is_in_doubt(part, gone_bad) {
                     let (key, version, seq) = (spare.key, spare.version, spare.seq);
                     let marks = SpareMarks::of(&spare);
                     learnt.push(MetPage { key, page, version, seq, marks, is_suspect: false });
@@ -51,7 +63,9 @@ impl<L: LiveBy> Gathered<L> {
                 found.blocks.push((information.first_seq, last.spare.seq));
             }
         }
-        L::leave_news(self, drive, &mut learnt);
+        if !learnt.is_empty() {
+            L::leave_news(self, drive, &mut learnt);
+        }
         found.candidates.append(&mut learnt);
     }
 

@@ -1,11 +1,12 @@
 //! How many pages are live in each block, by the log and by the entries that are to be added to it.
 
 use super::LiveByLog;
+use crate::barriers::Barrier;
 use crate::page_mapped::durability::common::{BlockInformation, Silent};
 use crate::page_mapped::durability::synchronize::found::FoundEntries;
 use crate::page_mapped::durability::synchronize::gathered::{Gathered, PagedDrive};
 use crate::page_mapped::durability::synchronize::translation::Translation;
-use crate::page_mapped::mapping::{PagedMapping, Place};
+use crate::page_mapped::mapping::{Mapping, PagedMapping, Place};
 use crate::page_mapped::validity::{PageValidityLog, Validity};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,6 +14,15 @@ use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
 
 /// Of a block: nothing in it was live at the last report to the log.
 const FREE: u16 = u16::MAX;
+
+/// The reason to look for dangling entries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Suspicion {
+    /// Pages of which nothing can be read. A cut may have torn each.
+    Torn,
+    /// A page that no cut can have torn.
+    GoneBad,
+}
 
 /// What the log is compared with.
 struct Told {
@@ -141,7 +151,8 @@ impl Gathered<LiveByLog> {
     }
 
     /// Looks for dangling entries if there may be any. That takes a page that replaced another, where the log has that
-    /// or the other's block was written anew. Such a page is older than the log's last page or the block begun last.
+    /// or the other's block was written anew. Such a page is older than the log's last page or the block begun last. Or
+    /// an older version of a translation page answers for one that is lost.
     fn look_for_dangling<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
@@ -152,11 +163,16 @@ impl Gathered<LiveByLog> {
         let begun_last = self.user.iter().map(|information| information.first_seq).max().unwrap_or(0);
         let until = log.told_until.max(begun_last);
         let took_a_place = |silent: &Silent| silent.after < until;
-        if log.silent.iter().chain(&log.unreadable).any(took_a_place) {
+        let is_silent = log.silent.iter().chain(&log.unreadable).any(took_a_place);
+        let silent = is_silent.then(|| {
             // Those in front of others that can be read are no torn ones.
             let completed = |silent: &Silent| took_a_place(silent) && drive.has_completed(silent, &self.user);
             let has_gone_bad = log.unreadable.iter().any(took_a_place) || log.silent.iter().any(completed);
-            self.find_dangling(drive, (translation, found), has_gone_bad);
+            if has_gone_bad { Suspicion::GoneBad } else { Suspicion::Torn }
+        });
+        let older = (0..drive.ftl.mapping.parts()).any(|part| self.may_have_been_newer(translation, part));
+        if silent.is_some() || older && drive.keeps(Barrier::OlderVersionsChecked) {
+            self.find_dangling(drive, (translation, found), silent);
         }
     }
 
@@ -166,13 +182,14 @@ impl Gathered<LiveByLog> {
     /// reported as stale once more when it belongs to another. A page that is not in the log stays: nothing tells it
     /// from the newest page.
     ///
-    /// All translation pages are read for it, and the log once more. A page may have gone bad (`has_gone_bad`) that no
-    /// cut can have torn. Then entries are also checked for pages that an interrupted erase has made blank.
+    /// The log is read once more for it, and all translation pages, or those that are older versions of lost ones. If a
+    /// page may have gone bad that no cut can have torn, entries are also checked for pages that an interrupted erase
+    /// has made blank.
     fn find_dangling<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
         (translation, found): (&Translation, &FoundEntries),
-        has_gone_bad: bool,
+        silent: Option<Suspicion>,
     ) {
         let geometry = drive.geometry();
         let mut stale: Vec<u64> = vec![0; (geometry.pages() as usize).div_ceil(64)];
@@ -182,9 +199,16 @@ impl Gathered<LiveByLog> {
         });
         self.live_by.scratch = self.live_by.scratch.max(stale.capacity() * 8);
         let is_stale = |page: Page| stale[page.0 as usize / 64] >> (page.0 % 64) & 1 == 1;
-        let of_found = found.all().filter(|entry| entry.page().is_some_and(is_stale));
-        self.lost.extend(of_found.map(|entry| entry.key));
+        let suspicion = |this: &Self, part| match this.may_have_been_newer(translation, part) {
+            true => Some(Suspicion::GoneBad),
+            false => silent,
+        };
+        for entry in found.all().filter(|entry| entry.page().is_some_and(is_stale)) {
+            let part = drive.ftl.mapping.part_of(LogicalPage(entry.key));
+            self.lost.extend(suspicion(self, part).map(|_| entry.key));
+        }
         for (part, version) in translation.newest() {
+            let Some(suspicion) = suspicion(self, part) else { continue };
             let Some(bytes) = drive.read_translation_page(part, version.page) else { continue };
             for key in drive.ftl.mapping.range_of(part).filter(|key| !found.knows(*key)) {
                 let Place::At(page) = drive.ftl.mapping.place_in(&bytes, LogicalPage(key)) else { continue };
@@ -192,7 +216,8 @@ impl Gathered<LiveByLog> {
                 if since == 0
                     || since > version.synchronized
                     || is_stale(page)
-                    || has_gone_bad && drive.holds_another((page, LogicalPage(key)), version.synchronized)
+                    || suspicion == Suspicion::GoneBad
+                        && drive.holds_another((page, LogicalPage(key)), version.synchronized)
                 {
                     self.lost.push(key);
                 }

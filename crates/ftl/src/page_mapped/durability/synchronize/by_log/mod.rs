@@ -93,6 +93,11 @@ impl LiveBy for LiveByLog {
         self.suspects.retain(|found| bid.may_have_been_in_flight(&found.spare));
     }
 
+    /// A trim may be lost with the translation page: from now on only the mapping decides which pages are live.
+    fn learnt<N: Nand>(drive: &mut PagedDrive<'_, PageValidityLog, N>) {
+        drive.ftl.validity.set_damaged();
+    }
+
     fn leave_news<N: Nand>(
         of: &Gathered<Self>,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,

@@ -14,8 +14,7 @@ use phelsuma_nand::{Nand, Page, SpareRead};
 type NamedPage = (Page, u32, u64);
 
 impl Gathered<LiveByLog> {
-    /// Leaves of these pages, which may have been in translation pages, those that are not stale in the log. If there
-    /// are any, a trim may be lost with them, and from now on only the mapping decides which pages are live.
+    /// Leaves of these pages, which may have been in translation pages, those that are not stale in the log.
     pub(super) fn ask_log<N: Nand>(&self, drive: &mut PagedDrive<'_, PageValidityLog, N>, learnt: &mut Vec<MetPage>) {
         learnt.sort_unstable_by_key(|candidate| candidate.page);
         debug_assert!(learnt.is_sorted_by(|a, b| a.page < b.page), "a page was met twice");
@@ -25,9 +24,6 @@ impl Gathered<LiveByLog> {
         debug_assert_eq!(known.len(), pages.len(), "the log has not answered for each page");
         let mut known = known.into_iter();
         learnt.retain(|_| !known.next().unwrap_or(false));
-        if !learnt.is_empty() {
-            drive.ftl.validity.set_damaged();
-        }
     }
 
     /// Finds pages that became stale since the last report to the log.
