@@ -98,7 +98,8 @@ fn about(results: &[RunResult], configs: &[RunConfig], chosen: &str) -> Vec<Stri
         "of a drive with buffers, firmware and link"
     };
     let latencies = latencies.then(|| format!("latencies in µs, {of_flash}"));
-    let protocol = configs.first().map(remarks::protocol);
+    // Times of a drive on sale depend on it.
+    let protocol = configs.first().filter(|config| !config.times_are_of_flash_alone()).map(remarks::protocol);
     std::iter::once(input).chain(remarks::read(first)).chain(protocol).chain(latencies).collect()
 }
 

@@ -116,7 +116,7 @@ mod tests {
     fn firmware_is_a_latency_and_the_link_moves_one_page_at_a_time() {
         let mut link = LinkState::new(Link { read_ns: 100, write_ns: 10, write_page_ns: 1, page_ns: 5 });
         assert_eq!(link.take(&request(Op::Write, 4), Time(0)), Time(10 + 4 + 20));
-        assert_eq!(link.take(&request(Op::Write, 1), Time(0)), Time(34 + 5), "behind the first");
+        assert_eq!(link.take(&request(Op::Write, 1), Time(0)), Time(34 + 2), "3 of 5 fit before the first");
         assert_eq!(link.take(&request(Op::Read, 1), Time(50)), Time(150));
         assert_eq!(link.give(&request(Op::Read, 2), Time(200)), Time(210));
         assert_eq!(link.take(&request(Op::Write, 9), Time(180)), Time(180 + 19 + 45), "the other way is free");
