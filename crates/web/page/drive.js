@@ -32,7 +32,7 @@ class Drive {
   async start() { this.engine = await Engine.made(); }
 
   // Questions wait for those before them: what they answer is of one moment.
-  ask(question) { return this.engine.ask(question); }
+  ask(question, bytes) { return this.engine.ask(question, bytes); }
 
   // Another drive. Where it does not fit, its ratio is lowered to what does, and the page says so.
   async open(settings) {

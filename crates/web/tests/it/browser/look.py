@@ -224,6 +224,67 @@ def used(page: Page, wrong: list[str]) -> None:
     holds("a link is followed", page.evaluate("page.drives[0].is.blocks") == 128)
 
 
+# A file as hands drop it.
+DROP = """([name, text]) => {
+  const files = new DataTransfer();
+  files.items.add(new File([text], name));
+  for (const event of ['dragover', 'drop']) { document.body.dispatchEvent(new DragEvent(event, { dataTransfer: files, bubbles: true, cancelable: true })); }
+}"""
+
+
+def traces(page: Page, wrong: list[str]) -> None:
+    """Traces are dropped and chosen, and wrong ones are refused."""
+
+    def idle() -> None:
+        page.wait_for_function("!(Number(document.body.dataset.busy) > 0)")
+
+    def holds(what: str, is_so: Any) -> None:
+        if not is_so:
+            wrong.append(f"{what}: {page.text_content('#said')} {page.text_content('#wrong')}")
+
+    heading = "time_us,device,op,offset_bytes,size_bytes\n"
+    lines = "".join(f"{n},0,write,{n * 2654435761 % 100_000 * 512},1024\n" for n in range(3000))
+    page.evaluate(DROP, ["small trace.csv", heading + lines])
+    page.wait_for_function("page.drives[0].state.workload === 'trace:small trace.csv'")
+    idle()
+    holds("a trace is told", "3,000 requests, format csv" in (page.text_content("#said") or ""))
+    holds("nothing is wrong with it", not page.locator("#wrong").is_visible())
+    holds("the host is the trace", page.input_value("#kind") == "trace")
+    page.evaluate("page.busy(() => page.drives[0].fast(100000, 10000))")
+    idle()
+    # A request that wraps is two.
+    ended, written = page.evaluate("[page.drives[0].state.ended, page.drives[0].state.asked.written]")
+    holds(f"all of it is served, {written} pages", ended and written == 6000)
+    command = page.evaluate("page.drives[0].ask({ do: 'command' })")["command"]
+    holds(f"the command has it: {command}", "--trace 'small trace.csv'" in command and "--fold wrap" in command)
+    page.click("#again")
+    idle()
+    holds("it is served again", not page.evaluate("page.drives[0].state.ended"))
+    page.click("#side")
+    page.wait_for_function("page.drives.length === 2 && page.drives[1].state?.workload === 'trace:small trace.csv'")
+    idle()
+    digest = page.evaluate("page.drives[0].ask({ do: 'digest' })")
+    for name, text, about in [
+        ("bad.csv", heading + "0,0,write,0,512\n1,0,fly,0,512\n", "bad.csv:3: the op is"),
+        ("large.csv", heading + " " * (2 << 20), "over 2 MiB"),
+        ("photo.jpg", "\u00ff\u00d8" * 500, "photo.jpg: "),
+    ]:
+        page.evaluate(DROP, [name, text])
+        page.wait_for_function("text => document.querySelector('#wrong').textContent.includes(text)", arg=about)
+        idle()
+        holds(f"{name} changes nothing", page.evaluate("page.drives[0].ask({ do: 'digest' })") == digest)
+    chosen = {"name": "chosen.csv", "mimeType": "text/csv", "buffer": (heading + lines).encode()}
+    page.focus("#trace")
+    page.set_input_files("#trace", chosen)
+    page.wait_for_function("page.drives.every(drive => drive.state.workload === 'trace:chosen.csv')")
+    idle()
+    holds("what was wrong with another is gone", not page.locator("#wrong").is_visible())
+    page.evaluate("location.hash = '#ftl=page&workload=trace:elsewhere.csv'")
+    page.wait_for_function("document.querySelector('#said').textContent.includes('elsewhere.csv')")
+    idle()
+    holds("a link without its trace opens", page.evaluate("page.drives[0].state.workload") == "uniform")
+
+
 def lessons(page: Page, wrong: list[str]) -> int:
     """Each lesson to its end."""
     names = page.evaluate("LESSONS.map(lesson => lesson.id)")
@@ -287,6 +348,7 @@ def main() -> int:
         page.context.close()
         page = opened(browser, url, WINDOWS[0], "no-preference", wrong)
         used(page, wrong)
+        traces(page, wrong)
         done("hands")
         writes, frame, in_worker = page.evaluate(SPEED)
         if writes < WRITES_A_SECOND or frame > FRAME_MS or not in_worker:
