@@ -238,3 +238,27 @@ fn a_trace_is_read_in_other_formats_and_in_utf_16() {
     let blktrace = b"  8,0    0        1     0.000000000  1234  Q   W 2048 + 8 [dd]\n";
     assert_eq!(read(blktrace), (Some("blkparse".into()), Some(1)));
 }
+
+#[test]
+fn log_blocks_are_seen_by_the_writes_that_they_take() {
+    for (ftl, has_partitions) in [("last++", true), ("fast", false)] {
+        let opened = Page::default().ask(&json!({ "do": "open", "settings": small(ftl), "fit": true }));
+        assert_eq!(opened["drive"]["has_partitions"], has_partitions);
+    }
+    let logs = |ftl: &str| {
+        let mut settings = small(ftl);
+        (settings["blocks"], settings["workload"]) = (json!(256), json!("mixed:pages=1-16:zipf:1.2"));
+        let mut page = Page::open(settings);
+        let state = page.run(3_000);
+        let (_, cells) = page.answer(&json!({ "do": "look" }));
+        let mut logs = [0u64; 4];
+        cells[256 * 16..].chunks(8).for_each(|block| logs[usize::from(block[0] >> 4)] += 1);
+        (logs, state)
+    };
+    let ([_, cold, hot, sequential], state) = logs("last++");
+    assert_eq!(state["counters"]["last_hot_log_blocks"], hot);
+    assert!(cold > 0 && hot > 0 && sequential > 0, "{cold} {hot} {sequential}");
+    let ([_, log, hot, sequential], _) = logs("fast");
+    assert!(log > 0 && hot + sequential == 0, "{log}");
+    assert_eq!(logs("page").0, [256, 0, 0, 0]);
+}

@@ -232,7 +232,7 @@ DROP = """([name, text]) => {
 }"""
 
 
-def traces(page: Page, wrong: list[str]) -> None:
+def traces(page: Page, folder: pathlib.Path, wrong: list[str]) -> None:
     """Traces are dropped and chosen, and wrong ones are refused."""
 
     def idle() -> None:
@@ -283,6 +283,17 @@ def traces(page: Page, wrong: list[str]) -> None:
     page.wait_for_function("document.querySelector('#said').textContent.includes('elsewhere.csv')")
     idle()
     holds("a link without its trace opens", page.evaluate("page.drives[0].state.workload") == "uniform")
+    # Partitions are told apart in the legend.
+    page.evaluate("location.hash = '#ftl=last%2B%2B&workload=mixed:pages=1-32:zipf:1.2&ratio=0.6'")
+    page.wait_for_function("page.drives[0].settings.ftl === 'last++'")
+    idle()
+    page.evaluate("page.busy(() => page.drives[0].fast(3000, 10000))")
+    idle()
+    page.evaluate("page.drives[0].slow(page.drives[0].state, programsOf(page.drives[0].state.flash))")
+    legend = page.text_content(".legend") or ""
+    for log in ("of the cold partition", "of the hot partition", "sequential log block", "block map"):
+        holds(f"the legend has {log}: {legend}", log in legend)
+    page.screenshot(path=folder / "last.png", full_page=True)
 
 
 def lessons(page: Page, wrong: list[str]) -> int:
@@ -348,7 +359,7 @@ def main() -> int:
         page.context.close()
         page = opened(browser, url, WINDOWS[0], "no-preference", wrong)
         used(page, wrong)
-        traces(page, wrong)
+        traces(page, folder, wrong)
         done("hands")
         writes, frame, in_worker = page.evaluate(SPEED)
         if writes < WRITES_A_SECOND or frame > FRAME_MS or not in_worker:
