@@ -371,6 +371,7 @@ on("#history", "change", () => { page.isDragging = false; return page.go(Number(
 $("#history").addEventListener("pointerdown", () => { page.isDragging = true; });
 for (const id of ["#skew", "#ratio", "#speed"]) { $(id).addEventListener("input", () => page.labels()); }
 addEventListener("hashchange", () => page.busy(async () => {
+  page.say("");
   const { lesson, all } = page.linked(location.hash);
   await (lesson ? page.lesson(lesson) : page.open(all));
 }));
