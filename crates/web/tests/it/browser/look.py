@@ -8,6 +8,7 @@ browser: DRIVES are questions, and the digest that they come to. FOLDER gets scr
 from __future__ import annotations
 
 import functools
+import gzip
 import http.server
 import json
 import os
@@ -273,11 +274,22 @@ def traces(page: Page, folder: pathlib.Path, wrong: list[str]) -> None:
         page.wait_for_function("text => document.querySelector('#wrong').textContent.includes(text)", arg=about)
         idle()
         holds(f"{name} changes nothing", page.evaluate("page.drives[0].ask({ do: 'digest' })") == digest)
-    chosen = {"name": "chosen.csv", "mimeType": "text/csv", "buffer": (heading + lines).encode()}
+    plain = (heading + lines).encode()
     page.focus("#trace")
-    page.set_input_files("#trace", chosen)
-    page.wait_for_function("page.drives.every(drive => drive.state.workload === 'trace:chosen.csv')")
-    idle()
+    holds("the keyboard reaches the button", page.evaluate("document.activeElement.id") == "trace")
+    digests = set()
+    for name, content in [
+        ("chosen.csv", plain),
+        ("packed.csv.gz", gzip.compress(plain)),
+        ("wide.csv", plain.decode().encode("utf-16")),
+    ]:
+        page.set_input_files("#trace", {"name": name, "mimeType": "text/csv", "buffer": content})
+        page.wait_for_function(f"page.drives.every(drive => drive.state.workload === 'trace:{name}')")
+        idle()
+        page.evaluate("page.busy(() => page.drives[0].fast(2000, 10000))")
+        idle()
+        digests.add(page.evaluate("page.drives[0].ask({ do: 'digest' })")["hash"])
+    holds(f"packed or wide it is the same trace, {digests}", len(digests) == 1)
     holds("what was wrong with another is gone", not page.locator("#wrong").is_visible())
     page.evaluate("location.hash = '#ftl=page&workload=trace:elsewhere.csv'")
     page.wait_for_function("document.querySelector('#said').textContent.includes('elsewhere.csv')")
