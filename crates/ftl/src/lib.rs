@@ -48,7 +48,7 @@ pub use counter::Counter;
 pub use error::{FtlError, SetAside};
 pub use finding::{Disagreement, Finding};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteBuffer, WriteRequest};
-pub use look::{BlockLook, BlockState, CacheLook, ExtentLook, GeckoLook, RunLook};
+pub use look::{BlockLook, BlockState, CacheLook, ExtentLook, GeckoLook, LogLook, RunLook};
 pub use medium::anchor::ANCHOR_BLOCKS;
 pub use policy::Knowledge;
 pub use presets::{PRESETS, Preset, format, recover};

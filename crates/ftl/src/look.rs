@@ -22,6 +22,17 @@ pub enum BlockState {
     Bad,
 }
 
+/// The writes that a log block takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogLook {
+    /// All of them, or those that are of neither kind below: of LAST++ the cold partition.
+    Log,
+    /// Pages that were overwritten often: LAST++'s hot partition.
+    Hot,
+    /// Long requests, in place: LAST++'s sequential log blocks.
+    Sequential,
+}
+
 /// A block, as its FTL has it in RAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlockLook {
@@ -32,6 +43,8 @@ pub struct BlockLook {
     /// Pages of it that count as live; none where this FTL does not count those of this block. Stale pages that a lazy
     /// mapping has not identified count as live.
     pub live_pages: Option<u16>,
+    /// The writes that it takes; none of a block that is no log block.
+    pub log: Option<LogLook>,
 }
 
 /// An extent of a µ-Tree: logical pages that follow each other on flash (µ-FTL section 4.2.1).

@@ -182,7 +182,7 @@ mod tests {
     use phelsuma_ftl::BlockLook;
 
     fn block(state: BlockState, erases: u32) -> BlockSeen {
-        BlockSeen { look: BlockLook { state, kind: Some(Kind::User), live_pages: Some(3) }, erases }
+        BlockSeen { look: BlockLook { state, kind: Some(Kind::User), live_pages: Some(3), log: None }, erases }
     }
 
     #[test]

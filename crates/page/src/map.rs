@@ -72,7 +72,7 @@ mod tests {
     use phelsuma_nand::Kind;
 
     fn block(state: BlockState, kind: Kind, live: Option<u16>, erases: u32) -> BlockSeen {
-        BlockSeen { look: BlockLook { state, kind: Some(kind), live_pages: live }, erases }
+        BlockSeen { look: BlockLook { state, kind: Some(kind), live_pages: live, log: None }, erases }
     }
 
     #[test]

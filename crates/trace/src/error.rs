@@ -79,7 +79,6 @@ pub enum TraceError {
     Workload(#[from] WorkloadError),
 }
 
-#[cfg(not(target_family = "wasm"))]
 impl TraceError {
     pub(crate) fn file(file: &Arc<str>, what: impl Into<String>) -> Self {
         TraceError::File { file: Arc::clone(file), what: what.into() }

@@ -32,7 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Built for a browser, which has no files, this is the workloads alone.
+//! A browser has no files: there a trace comes from a stream ([`reader_from`]) or from memory ([`Requests`]).
 //!
 //! Nothing here trusts its input. Readers stream, bound every line and record, and count what they skip by reason.
 //! Where skipping would be guessing they stop with file and line.
@@ -42,84 +42,49 @@
 #![cfg_attr(not(test), warn(clippy::indexing_slicing, clippy::string_slice))]
 
 mod bounds;
-#[cfg(not(target_family = "wasm"))]
 mod doubts;
 mod error;
-#[cfg(not(target_family = "wasm"))]
 mod filter;
-#[cfg(not(target_family = "wasm"))]
 mod input;
-#[cfg(not(target_family = "wasm"))]
 mod lines;
-#[cfg(not(target_family = "wasm"))]
 mod memory;
-#[cfg(not(target_family = "wasm"))]
 mod merge;
-#[cfg(not(target_family = "wasm"))]
 mod noted;
-#[cfg(not(target_family = "wasm"))]
 mod number;
-#[cfg(not(target_family = "wasm"))]
 mod opening;
-#[cfg(not(target_family = "wasm"))]
 mod options;
-#[cfg(not(target_family = "wasm"))]
 mod output;
-#[cfg(not(target_family = "wasm"))]
 mod reader;
-#[cfg(not(target_family = "wasm"))]
 mod record;
-#[cfg(not(target_family = "wasm"))]
 mod report;
 mod request;
-#[cfg(not(target_family = "wasm"))]
 mod skipped;
-#[cfg(not(target_family = "wasm"))]
 mod sort;
-#[cfg(not(target_family = "wasm"))]
 mod unicode;
 
-#[cfg(not(target_family = "wasm"))]
 pub mod convert;
-#[cfg(not(target_family = "wasm"))]
 pub mod fold;
-#[cfg(not(target_family = "wasm"))]
 pub mod format;
-#[cfg(not(target_family = "wasm"))]
 pub mod histogram;
-#[cfg(not(target_family = "wasm"))]
 pub mod info;
-#[cfg(not(target_family = "wasm"))]
 mod window;
 pub mod workload;
 
 pub use bounds::{END_BYTES_MAX, SECTOR_BYTES_MAX, SIZE_BYTES_MAX, SPLIT_BYTES_MAX};
 pub use error::TraceError;
-#[cfg(not(target_family = "wasm"))]
 pub use filter::Filters;
-#[cfg(not(target_family = "wasm"))]
 pub use fold::{DropReason, Fold, FoldCounts, Footprint, PageSource};
-#[cfg(not(target_family = "wasm"))]
 pub use format::columns::ColumnSpec;
-#[cfg(not(target_family = "wasm"))]
 pub use format::{BlkparseEvent, Format, TimeUnit};
-#[cfg(not(target_family = "wasm"))]
 pub use histogram::LogHistogram;
-#[cfg(not(target_family = "wasm"))]
 pub use info::{InfoOptions, TraceInfo, WorkloadExtent};
-#[cfg(not(target_family = "wasm"))]
+pub use input::way::quoted;
 pub use memory::{Columns, Requests, TraceOrigin};
-#[cfg(not(target_family = "wasm"))]
 pub use noted::Note;
-#[cfg(not(target_family = "wasm"))]
 pub use options::OpenOptions;
-#[cfg(not(target_family = "wasm"))]
 pub use output::{Compressed, Compression};
-#[cfg(not(target_family = "wasm"))]
 pub use reader::{TraceFile, reader_from};
-#[cfg(not(target_family = "wasm"))]
 pub use report::{ColumnsRead, FileRead, InputReport};
 pub use request::{Op, PageRequest, Request, Source};
-#[cfg(not(target_family = "wasm"))]
 pub use skipped::{SkipReason, Skipped};
 pub use workload::{Workload, WorkloadError};

@@ -1,9 +1,6 @@
 //! Text as bytes of UTF-8 without a mark in front: Windows and spreadsheets write byte-order marks, and UTF-16.
 
-use std::io::{self, BufRead, BufReader};
-
-use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
-use encoding_rs_io::DecodeReaderBytesBuilder;
+use std::io::{self, BufRead};
 
 /// So many bytes are looked at.
 pub(crate) const HEAD_BYTES: usize = 64;
@@ -17,18 +14,55 @@ pub(crate) fn decoded(head: &[u8], mut stream: Box<dyn BufRead + Send>) -> io::R
         io::copy(&mut io::Read::take(&mut stream, UTF8_MARK.len() as u64), &mut io::sink())?;
         return Ok(stream);
     }
-    let Some(encoding) = utf16_of(head) else { return Ok(stream) };
-    let decoder = DecodeReaderBytesBuilder::new().encoding(Some(encoding)).bom_override(true).build(stream);
-    Ok(Box::new(BufReader::new(decoder)))
+    match utf16_of(head) {
+        Some(order) => streamed(order, stream),
+        None => Ok(stream),
+    }
+}
+
+/// Which byte of two comes first.
+#[derive(Clone, Copy)]
+enum Order {
+    Little,
+    Big,
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn streamed(order: Order, stream: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
+    let encoding = match order {
+        Order::Little => encoding_rs::UTF_16LE,
+        Order::Big => encoding_rs::UTF_16BE,
+    };
+    let mut builder = encoding_rs_io::DecodeReaderBytesBuilder::new();
+    Ok(Box::new(io::BufReader::new(builder.encoding(Some(encoding)).bom_override(true).build(stream))))
+}
+
+/// In a browser files are small. The decoder of streams has tables of every encoding, which would be loaded with the page.
+#[cfg(target_family = "wasm")]
+fn streamed(order: Order, stream: Box<dyn BufRead + Send>) -> io::Result<Box<dyn BufRead + Send>> {
+    Ok(Box::new(io::Cursor::new(at_once(order, stream)?)))
+}
+
+#[cfg(any(test, target_family = "wasm"))]
+fn at_once(order: Order, mut stream: impl io::Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    let (pairs, _) = bytes.as_chunks::<2>();
+    let unit = |pair: &[u8; 2]| match order {
+        Order::Little => u16::from_le_bytes(*pair),
+        Order::Big => u16::from_be_bytes(*pair),
+    };
+    let units: Vec<u16> = pairs.iter().map(unit).filter(|unit| *unit != 0xfeff).collect();
+    Ok(String::from_utf16_lossy(&units))
 }
 
 /// Which UTF-16 it is, by its mark or by its zeros.
-fn utf16_of(head: &[u8]) -> Option<&'static Encoding> {
+fn utf16_of(head: &[u8]) -> Option<Order> {
     if head.starts_with(b"\xff\xfe") {
-        return Some(UTF_16LE);
+        return Some(Order::Little);
     }
     if head.starts_with(b"\xfe\xff") {
-        return Some(UTF_16BE);
+        return Some(Order::Big);
     }
     let text = |byte: u8| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     let (pairs, _) = head.as_chunks::<2>();
@@ -40,9 +74,9 @@ fn utf16_of(head: &[u8]) -> Option<&'static Encoding> {
             })
     };
     if all(0) {
-        Some(UTF_16LE)
+        Some(Order::Little)
     } else if all(1) {
-        Some(UTF_16BE)
+        Some(Order::Big)
     } else {
         None
     }
@@ -74,6 +108,8 @@ mod tests {
             assert_eq!(read(&bytes), text.as_bytes(), "{bytes:?}");
         }
         let ascii: Vec<u8> = "0 0 4096 8 1\n1 0 4096 8 1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(at_once(Order::Little, &*little).unwrap(), text);
+        assert_eq!(at_once(Order::Big, &*big).unwrap(), text);
         assert_eq!(read(&ascii), b"0 0 4096 8 1\n1 0 4096 8 1\n", "without a mark");
     }
 

@@ -30,11 +30,14 @@ const KIND_NAMES = {
   "block-log": "block log", "mapping-log": "mapping log",
 };
 const STATES = ["free", "held", "open", "written", "bad"];
+// What a log block takes, and the colour of its outline; of an FTL without partitions the first is all log blocks.
+const LOGS = [null, ["log block", "log"], ["log block of the hot partition", "hot"], ["sequential log block", "sequential"]];
+const COLD = ["log block of the cold partition", "log"];
 
 let colours = {};
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  const names = ["ground", "panel", "text", "soft", "line", "grid", "free", "live", "stale", "unreadable", "bad", "host", "gc", "other", "mark", "log", "warn", ...KINDS];
+  const names = ["ground", "panel", "text", "soft", "line", "grid", "free", "live", "stale", "unreadable", "bad", "host", "gc", "other", "mark", "log", "hot", "sequential", "warn", ...KINDS];
   colours = Object.fromEntries(names.map(name => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 const rgb = hex => [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
@@ -147,9 +150,14 @@ class Board {
     const at = block * 8, view = this.looks;
     const live = view[at + 2] | view[at + 3] << 8;
     return {
-      state: STATES[view[at]], kind: view[at + 1] ? KINDS[view[at + 1] - 1] : null, live: live === 0xffff ? null : live,
+      state: STATES[view[at] & 15], log: this.logOf(block), kind: view[at + 1] ? KINDS[view[at + 1] - 1] : null, live: live === 0xffff ? null : live,
       erases: view[at + 4] | view[at + 5] << 8 | view[at + 6] << 16 | view[at + 7] << 24,
     };
+  }
+
+  logOf(block) {
+    const log = this.looks[block * 8] >> 4;
+    return log === 1 && this.hasPartitions ? COLD : LOGS[log];
   }
 
   // An operation of a step that is being played.
@@ -194,9 +202,9 @@ class Board {
       context.strokeRect((x - 0.5) * size, (y - 0.5) * size, (this.across + 1) * size, (this.down + 1) * size);
     };
     for (let block = 0; block < this.blocks; block++) {
-      const state = this.looks[block * 8];
-      if (this.hasLog && state === 3 && this.looks[block * 8 + 1] === 1 && this.looks[block * 8 + 3] !== 255) { outline(block, colours.log, Math.max(1, size * 0.3)); }
-      if (state === 2) { outline(block, colours.text, Math.max(1, size * 0.3)); }
+      const state = this.looks[block * 8] & 15, log = this.logOf(block);
+      if (log) { outline(block, colours[log[1]], Math.max(1, size * 0.3)); }
+      if (state === 2 && !log) { outline(block, colours.text, Math.max(1, size * 0.3)); }
       if (state === 1) { outline(block, colours.soft, Math.max(1, size * 0.2)); }
       if (this.erased[block] > 0) {
         this.erased[block]--;

@@ -32,7 +32,7 @@ class Drive {
   async start() { this.engine = await Engine.made(); }
 
   // Questions wait for those before them: what they answer is of one moment.
-  ask(question) { return this.engine.ask(question); }
+  ask(question, bytes) { return this.engine.ask(question, bytes); }
 
   // Another drive. Where it does not fit, its ratio is lowered to what does, and the page says so.
   async open(settings) {
@@ -43,7 +43,7 @@ class Drive {
     this.last = null;
     this.board.selected = this.board.target = null;
     this.board.shape(answer.drive.blocks, answer.drive.pages_per_block);
-    this.board.hasLog = answer.drive.log_blocks > 0;
+    this.board.hasPartitions = answer.drive.has_partitions;
     this.board.show(answer.bytes, false);
     const preset = this.about(this.settings.ftl);
     $(".ftl", this.root).value = this.settings.ftl;
@@ -213,10 +213,20 @@ class Drive {
     const staleMeta = [...sums].filter(([cell]) => cell >= METADATA_STALE).reduce((sum, [, n]) => sum + n, 0);
     if (staleMeta) { legend.push(element("li", {}, mark("other"), "stale metadata, paler ", element("b", {}, count(staleMeta)))); }
     $(".legend", this.root).replaceChildren(...legend, element("li", {}, element("i", { class: "mark open" }), "open block"),
-      this.board.hasLog ? element("li", {}, element("i", { class: "mark log" }), "log block") : "");
+      ...this.logs());
     this.sums = sums;
     this.board.canvas.setAttribute("aria-label", `${this.settings.ftl}: ${entries.filter(([cell]) => sums.get(cell)).map(([cell, label]) => `${count(sums.get(cell))} pages of ${label}`).join(", ")}. Arrows move from block to block.`);
     this.structures(state);
+  }
+
+  // Log blocks by the writes that they take.
+  logs() {
+    const sums = new Map();
+    for (let block = 0; block < this.board.blocks; block++) {
+      const log = this.board.logOf(block);
+      if (log) { sums.set(log, (sums.get(log) ?? 0) + 1); }
+    }
+    return [...sums].sort().map(([[label, colour], n]) => element("li", {}, element("i", { class: "mark log", style: `border-color:var(--${colour})` }), `${label} `, element("b", {}, count(n))));
   }
 
   structures(state) {
@@ -300,8 +310,8 @@ class Drive {
   choose(block) {
     this.board.selected = block;
     this.board.isDirty = true;
-    const { state, kind, live, erases } = this.board.look(block);
-    this.caption(`block ${block}: ${state}${kind ? `, ${KIND_NAMES[kind]}` : ""}${live === null ? "" : `, ${live} live pages`}, erased ${count(erases)} times`);
+    const { state, log, kind, live, erases } = this.board.look(block);
+    this.caption(`block ${block}: ${state}${log ? `, ${log[0]}` : ""}${kind ? `, ${KIND_NAMES[kind]}` : ""}${live === null ? "" : `, ${live} live pages`}, erased ${count(erases)} times`);
   }
 
   async inspect(block, index) {
@@ -316,7 +326,8 @@ class Drive {
       return element("tr", n === index ? { class: "chosen" } : {}, element("td", {}, String(n)), element("td", {}, name), element("td", {}, state), element("td", {}, cell.seq ? count(cell.seq) : ""));
     });
     const head = element("tr", {}, ...["page", "content", "", "program"].map(text => element("th", {}, text)));
-    const about = `Block ${block}: ${found.state}${found.live === null ? "" : `, ${found.live} live`}, erased ${count(found.erases)} times.`;
+    const log = this.board.logOf(block);
+    const about = `Block ${block}: ${found.state}${log ? `, ${log[0]}` : ""}${found.live === null ? "" : `, ${found.live} live`}, erased ${count(found.erases)} times.`;
     const place = page?.kind === "user" ? [...$(".found", this.root).childNodes].filter(child => child.className === "place") : [];
     $(".found", this.root).replaceChildren(...place, element("p", {}, about), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
   }

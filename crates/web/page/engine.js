@@ -5,10 +5,11 @@
 function engineMain(scope, post) {
   let exports = null, stopped = false;
   const encoder = new TextEncoder(), decoder = new TextDecoder();
-  const ask = question => {
-    const text = encoder.encode(JSON.stringify(question));
-    const room = exports.phelsuma_room(text.length);
+  const ask = (question, bytes = new Uint8Array()) => {
+    const text = encoder.encode(`${JSON.stringify(question)}\n`);
+    const room = exports.phelsuma_room(text.length + bytes.length);
     new Uint8Array(exports.memory.buffer, room, text.length).set(text);
+    new Uint8Array(exports.memory.buffer, room + text.length, bytes.length).set(bytes);
     exports.phelsuma_call();
     const view = (at, length) => new Uint8Array(exports.memory.buffer, at, length);
     const line = decoder.decode(view(exports.phelsuma_line(), exports.phelsuma_line_bytes()));
@@ -32,7 +33,7 @@ function engineMain(scope, post) {
     const took = performance.now() - begin, look = ask({ do: "look" });
     return { line: { ...look.line, done, took }, bytes: look.bytes };
   };
-  return async ({ id, module, question }) => {
+  return async ({ id, module, question, bytes: sent }) => {
     try {
       if (module) {
         exports = (await WebAssembly.instantiate(module, {})).instance.exports;
@@ -40,7 +41,7 @@ function engineMain(scope, post) {
         return;
       }
       if (stopped) { throw new Error("the engine stopped: load the page again"); }
-      const { line, bytes } = question.do === "fast" ? run(question) : ask(question);
+      const { line, bytes } = question.do === "fast" ? run(question) : ask(question, sent);
       post({ id, line, bytes });
     } catch (error) {
       // A trap leaves the module in no state to be used again.
@@ -86,7 +87,7 @@ class Engine {
   }
 
   // Answers come in the order of the questions.
-  ask(question) { return this.post({ question }); }
+  ask(question, bytes) { return this.post({ question, bytes }); }
 
   static async made() {
     const engine = new Engine();

@@ -19,18 +19,24 @@ const LESSONS = [
     id: "cliff", title: "The cliff of garbage collection",
     a: { ftl: "page", workload: "uniform", ratio: 0.7 },
     steps: [
-      ["The drive is full: each logical page has been written once. 30 % of its pages are spare. The host writes pages at random, and nothing has to be moved yet.", async l => l.run(Math.floor(l.a.is.logical_pages * 0.3))],
-      ["A page cannot be written over. Each write made an older copy stale, and took a fresh page. Most of the spare blocks are used up. Write on.", async l => l.run(Math.floor(l.a.is.logical_pages * 0.4))],
-      ["That was the cliff. Blocks have to be erased, and what is live in them has to be moved first. Write until it is steady.", async l => l.run(l.a.is.logical_pages * 4)],
+      [l => `Flash has two rules. A page can be programmed only once before it is erased. And only a whole block can be erased: here ${l.a.is.pages_per_block} pages. Each square below is a page, and squares that stand together are a block.
+The host has written each of its pages once: these are live. The others, nearly 30 % of the flash, are spare: erased, and ready to be programmed. Now the host writes its pages anew, in random order.`, async l => l.run(Math.floor(l.a.is.logical_pages * 0.3))],
+      [l => `No page was programmed over. Each new version went to an erased page. The old version became stale: a pale square. It is of no use, and stays until its block is erased.
+So far the drive has programmed ${two(l.a.wa)} pages for each page that the host wrote. That is its write amplification. But erased pages run out, and stale ones are scattered over all blocks. Write on.`, async l => l.run(Math.floor(l.a.is.logical_pages * 0.4))],
+      [l => `That was the cliff: lately write amplification was ${two(l.a.points.at(-1).sum)}. To get erased pages the drive has to erase a block, and each block still holds live pages. Erasing would lose them.
+So the drive chooses the block with the fewest live pages, and copies these into another block. Only then does it erase. The copies are programs that the host never asked for. Write until it is steady.`, async l => l.run(l.a.is.logical_pages * 4)],
     ],
-    question: "Half of the spare space: 85 % of the pages are logical instead of 70 %. Write amplification becomes",
+    question: l => `Now it is steady: ${two(l.a.points.at(-1).sum)} pages are programmed for each page of the host's. One is the page itself, and the rest are copies of live pages.
+Take half of the spare space away: 15 % of the flash is spare, instead of 30 %. Write amplification becomes`,
     options: ["hardly larger", "half as large again", "twice as large, or more"],
     answer: async l => {
       const before = await measured(l, l.a, 8000);
       await l.open({ ...l.a.settings, ratio: 0.85 });
       await l.run(l.a.is.logical_pages * 4);
       const after = await measured(l, l.a, 8000);
-      return [within(after / before, [1.2, 1.8]), `At ratio 0.70 it wrote ${two(before)} pages for each of the host's, at 0.85 ${two(after)}. The emptiest block that it finds has more live pages the less spare space there is, and all of them are moved.`];
+      return [within(after / before, [1.2, 1.8]), `With 30 % spare it was ${two(before)}, with 15 % it is ${two(after)}.
+With less spare space there are fewer stale pages, so even the emptiest block holds more live ones. Say that half of a block is live. Then two blocks are erased to gain the room of one, and each page of the host's costs two programs.
+Say that three quarters are live. Then erasing a block gains a quarter of it, and each page of the host's costs four. The fuller the blocks, the more copies for each page that is gained.`];
     },
   },
   {
@@ -205,7 +211,8 @@ class Lesson {
   }
 
   tell(text, isVerdict = false) {
-    $("#lesson-text").replaceChildren(element("p", isVerdict ? { class: "verdict" } : {}, text));
+    const said = typeof text === "function" ? text(this) : text;
+    $("#lesson-text").replaceChildren(...said.split("\n").map(line => element("p", isVerdict ? { class: "verdict" } : {}, line)));
     const steps = this.lesson.steps.length;
     $("#lesson-at").textContent = this.isDone ? "done" : this.at < steps ? `${this.at + 1} of ${steps + 1}` : "the question";
     $("#lesson-next").hidden = this.at >= steps && !this.isDone;

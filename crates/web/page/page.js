@@ -12,7 +12,7 @@ const SLICE_MS = 14;
 const IN_LINKS = { ppb: "pages_per_block", page: "page_bytes" };
 
 const page = {
-  drives: [], isPlaying: false, current: null, frames: 0,
+  drives: [], isPlaying: false, current: null, frames: 0, trace: null,
 
   get speed() { return SPEEDS[Number($("#speed").value)]; },
 
@@ -23,6 +23,7 @@ const page = {
     while (this.drives.length < all.length) {
       const drive = new Drive("ab"[this.drives.length], this.listed.presets);
       await drive.start();
+      if (this.trace) { await drive.ask({ do: "trace", name: this.trace.name }, this.trace.bytes); }
       drive.onPower = () => this.pause();
       this.drives.push(drive);
       $("#drives").append(drive.root);
@@ -67,6 +68,7 @@ const page = {
   play() {
     if (this.isPlaying) { return this.pause(); }
     if (!this.drives.some(drive => drive.state.is_on && !drive.state.wrong)) { return this.say("The power is off."); }
+    if (this.drives.every(drive => drive.state.ended)) { return this.say("The requests are at their end."); }
     this.isPlaying = true;
     this.tells("off");
     $("#play").textContent = "❚❚ pause";
@@ -167,13 +169,14 @@ const page = {
     const kind = $("#kind").value, skew = Number($("#skew").value);
     if (kind === "zipf") { return `zipf:${Math.max(0.1, skew / 10)}`; }
     if (kind === "hotcold") { return `hotcold:${Math.min(99, 50 + skew * 2.45).toFixed(0)}/${Math.max(2, 50 - skew * 2.4).toFixed(0)}`; }
+    if (kind === "trace") { return `trace:${this.trace.name}`; }
     return kind === "other" ? $("#other").value.trim() : kind;
   },
 
   // Controls as the drives' settings have them.
   controls() {
     const settings = this.drives[0].settings, [kind, rest] = settings.workload.split(/:(.*)/);
-    const known = ["uniform", "zipf", "hotcold", "sequential"].includes(kind) ? kind : "other";
+    const known = ["uniform", "zipf", "hotcold", "sequential", "trace"].includes(kind) ? kind : "other";
     $("#kind").value = known;
     if (known === "other") { $("#other").value = settings.workload; }
     if (known === "zipf") { $("#skew").value = Math.round(Number(rest) * 10); }
@@ -192,6 +195,7 @@ const page = {
     const kind = $("#kind").value;
     $("#skew-label").hidden = !["zipf", "hotcold"].includes(kind);
     $("#other-label").hidden = kind !== "other";
+    $("#again").hidden = kind !== "trace";
     $("#skew-is").textContent = this.workload();
     $("#ratio-is").textContent = two(Number($("#ratio").value) / 100);
     const speed = this.speed;
@@ -206,6 +210,21 @@ const page = {
       if (drive.state.is_on) { await drive.act({ act: "workload", workload }); }
     }
     this.moved();
+  },
+
+  // A file becomes the host's requests, on drives that are formatted anew. One that cannot be read changes nothing.
+  async take(files) {
+    if (files.length > 1) { throw new Error(`${files.length} files: one trace would be right.`); }
+    const [file] = files, bytes = new Uint8Array(await file.slice(0, this.listed.trace_bytes_max + 1).arrayBuffer());
+    this.pause();
+    await this.playing;
+    const answers = await Promise.all(this.drives.map(drive => drive.ask({ do: "trace", name: file.name }, bytes)));
+    const { name, requests, format, left_out, doubts } = answers[0];
+    this.trace = { name, bytes };
+    $("#kind [value=trace]").disabled = false;
+    this.leave();
+    await this.open(this.drives.map(drive => ({ ...this.asked(drive), workload: `trace:${name}` })));
+    this.say([`${name}: ${count(requests)} requests, format ${format}${left_out ? `; ${count(left_out)} lines or records left out` : ""}.`, ...doubts].join(" "));
   },
 
   async format() {
@@ -266,7 +285,12 @@ const page = {
       }
       return settings;
     };
-    const a = of("", DEFAULTS), has = [...parts.keys()].some(key => key.startsWith("b."));
+    const a = of("", DEFAULTS);
+    if (a.workload.startsWith("trace:") && a.workload !== `trace:${this.trace?.name}`) {
+      this.say(`A link has no trace in it: drop ${a.workload.slice(6)} on the page.`);
+      a.workload = DEFAULTS.workload;
+    }
+    const has = [...parts.keys()].some(key => key.startsWith("b."));
     if (parts.has("speed")) { $("#speed").value = parts.get("speed"); }
     return { lesson: parts.get("lesson"), all: has ? [a, of("b.", a)] : [a] };
   },
@@ -328,10 +352,26 @@ on("#copy-command", "click", async () => page.copy((await page.drives[0].ask({ d
 on("#kind", "change", () => page.change());
 on("#skew", "change", () => page.change());
 on("#other", "change", () => page.change());
+on("#again", "click", () => page.change());
+on("#trace", "change", async () => {
+  const files = [...$("#trace").files];
+  // The same file may have changed until it is chosen again.
+  $("#trace").value = "";
+  if (files.length) { await page.take(files); }
+});
+for (const [event, isOver] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
+  addEventListener(event, dragged => {
+    if (!dragged.dataTransfer?.types.includes("Files")) { return; }
+    dragged.preventDefault();
+    document.body.classList.toggle("dropping", isOver);
+    if (event === "drop") { const files = [...dragged.dataTransfer.files]; page.busy(() => page.take(files)); }
+  });
+}
 on("#history", "change", () => { page.isDragging = false; return page.go(Number($("#history").value)); });
 $("#history").addEventListener("pointerdown", () => { page.isDragging = true; });
 for (const id of ["#skew", "#ratio", "#speed"]) { $(id).addEventListener("input", () => page.labels()); }
 addEventListener("hashchange", () => page.busy(async () => {
+  page.say("");
   const { lesson, all } = page.linked(location.hash);
   await (lesson ? page.lesson(lesson) : page.open(all));
 }));

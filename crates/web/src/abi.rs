@@ -1,19 +1,18 @@
 //! What a page calls: functions over the module's memory.
 //!
 //! The page asks for room, writes a line of JSON there, calls, and reads the answer: a line of JSON, and bytes where
-//! the call has some. All of them stand where they are until the next call.
+//! the call has some. Bytes of a question stand behind the end of its line. All of them stand where they are until the next call.
 
 // Symbols that have to keep their names. Nothing here touches a pointer.
 #![allow(unsafe_code)]
 
-use crate::call::{Answer, call};
-use crate::engine::Engine;
+use crate::call::{Answer, Opened, call};
 use std::cell::RefCell;
 use std::sync::{Mutex, Once, PoisonError};
 
 #[derive(Default)]
 struct Module {
-    engine: Option<Engine>,
+    opened: Opened,
     asked: Vec<u8>,
     answer: Answer,
 }
@@ -60,7 +59,12 @@ pub extern "C" fn phelsuma_room(bytes: usize) -> *mut u8 {
 /// Answers the question that stands there.
 #[unsafe(no_mangle)]
 pub extern "C" fn phelsuma_call() {
-    with(|module| module.answer = call(&mut module.engine, &String::from_utf8_lossy(&module.asked)));
+    with(|module| {
+        let end = module.asked.iter().position(|byte| *byte == b'\n').unwrap_or(module.asked.len());
+        let (question, bytes) = module.asked.split_at(end);
+        let bytes = bytes.get(1..).unwrap_or_default();
+        module.answer = call(&mut module.opened, &String::from_utf8_lossy(question), bytes);
+    });
 }
 
 /// Where the answer's line is.

@@ -5,9 +5,11 @@ use crate::command::command;
 use crate::engine::Engine;
 use crate::listed::listed;
 use crate::settings::Settings;
+use crate::trace::Trace;
 use phelsuma_nand::Nand;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// A line, and bytes where there are some.
 #[derive(Clone, Default, Debug)]
@@ -18,11 +20,20 @@ pub struct Answer {
     pub bytes: Vec<u8>,
 }
 
+/// What a page has: a drive, and a trace for the next one.
+#[derive(Default)]
+pub struct Opened {
+    engine: Option<Engine>,
+    trace: Option<Arc<Trace>>,
+}
+
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum Question {
     /// What there is.
     List,
+    /// A trace for drives that are opened later; the bytes are the file.
+    Trace { name: String },
     /// Another drive.
     Open {
         settings: Settings,
@@ -66,20 +77,26 @@ enum Question {
     Digest,
 }
 
-/// Answers.
-pub fn call(engine: &mut Option<Engine>, question: &str) -> Answer {
+/// Answers a question, to which these bytes belong.
+pub fn call(opened: &mut Opened, question: &str, bytes: &[u8]) -> Answer {
     let asked = serde_json::from_str(question).map_err(|error| format!("{question}: {error}"));
-    let answered = asked.and_then(|question| answer(engine, question));
+    let answered = asked.and_then(|question| answer(opened, question, bytes));
     let (value, bytes) = answered.unwrap_or_else(|error| (json!({ "error": error }), Vec::new()));
     Answer { line: value.to_string(), bytes }
 }
 
 type Answered = Result<(Value, Vec<u8>), String>;
 
-fn answer(engine: &mut Option<Engine>, question: Question) -> Answered {
+fn answer(opened: &mut Opened, question: Question, bytes: &[u8]) -> Answered {
+    let Opened { engine, trace } = opened;
     let engine = match question {
         Question::List => return Ok((listed(), Vec::new())),
-        Question::Open { settings, filled, fit } => {
+        Question::Trace { name } => {
+            let read = trace.insert(Arc::new(Trace::read(&name, bytes)?));
+            return Ok((read.told(), Vec::new()));
+        }
+        Question::Open { mut settings, filled, fit } => {
+            settings.trace.clone_from(trace);
             let made = if fit { Engine::fitting(&settings) } else { Engine::new(&settings) };
             let made = engine.insert(made?);
             if filled {
@@ -91,7 +108,7 @@ fn answer(engine: &mut Option<Engine>, question: Question) -> Answered {
     };
     let plain = |value: Value| Ok((value, Vec::new()));
     match question {
-        Question::List | Question::Open { .. } => plain(Value::Null),
+        Question::List | Question::Trace { .. } | Question::Open { .. } => plain(Value::Null),
         Question::Run { steps, look } => {
             let done = engine.run(steps)?;
             let bytes = if look { engine.cells() } else { Vec::new() };

@@ -4,14 +4,33 @@ use crate::engine::Engine;
 use crate::settings::{Host, Settings};
 use phelsuma_drive::lab::Fault;
 use phelsuma_ftl::ENTRY_BYTES;
+use phelsuma_trace::quoted;
 
-/// The line. A workload of runs is a run over as many pages as were written. One of the laboratory's is the experiment,
+/// The line. A workload of runs is a run over as many pages as were written, a trace one over its first requests. One of the laboratory's is the experiment,
 /// and where the power was cut, the branch of it.
 pub(crate) fn command(engine: &Engine) -> String {
-    match Host::named(&engine.settings.workload) {
+    let settings = &engine.settings;
+    match settings.host(&settings.workload) {
         Ok(Host::Lab(workload)) => lab(engine, workload.name()),
-        _ => run(engine),
+        Ok(Host::Trace(trace)) => {
+            let now = &engine.now;
+            let is_part = !now.has_changed && !now.ended && now.taken > engine.fill;
+            let first =
+                is_part.then(|| trace.requests_of(now.taken - engine.fill, engine.config.logical_pages, settings));
+            let first = first.map_or_else(String::new, |requests| format!(" --first {requests}"));
+            run(engine, &format!("--trace {}", path(trace.name())), &format!(" --fold wrap{first}"))
+        }
+        _ => {
+            let written = engine.now.asked.written.max(1);
+            let passes = (written as f64 + 0.5) / f64::from(engine.config.logical_pages);
+            run(engine, &format!("--workload {}", settings.workload), &format!(" --warmup 0 --passes {passes}"))
+        }
     }
+}
+
+/// A file in the folder, as a shell takes it.
+fn path(name: &str) -> String {
+    quoted(&if name.starts_with('-') { format!("./{name}") } else { name.into() })
 }
 
 fn shape(settings: &Settings, engine: &Engine) -> String {
@@ -33,18 +52,11 @@ fn shape(settings: &Settings, engine: &Engine) -> String {
     line + &format!(" --seed {}", settings.seed)
 }
 
-fn run(engine: &Engine) -> String {
+fn run(engine: &Engine, input: &str, extent: &str) -> String {
     let settings = &engine.settings;
     let bytes = engine.geometry.pages() * u64::from(settings.page_bytes);
-    let written = engine.now.asked.written.max(1);
-    let passes = (written as f64 + 0.5) / f64::from(engine.config.logical_pages);
     let cut = if engine.now.recovered.is_some() || !engine.now.bench.is_on() { " --cut-at-end" } else { "" };
-    format!(
-        "phelsuma run --ftl {} --workload {} --capacity {bytes}{} --warmup 0 --passes {passes}{cut}",
-        settings.ftl,
-        settings.workload,
-        shape(settings, engine)
-    )
+    format!("phelsuma run --ftl {} {input} --capacity {bytes}{}{extent}{cut}", settings.ftl, shape(settings, engine))
 }
 
 fn lab(engine: &Engine, workload: &str) -> String {

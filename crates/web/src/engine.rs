@@ -7,7 +7,7 @@ use crate::act::{Act, plug};
 use crate::history::History;
 use crate::recorder::Recorder;
 use crate::requests::Requests;
-use crate::settings::{Host, Settings};
+use crate::settings::Settings;
 use phelsuma_drive::lab::{Bench, BenchError, Met, Plug, Recovered, Request};
 use phelsuma_ftl::{Config, FtlError, Hint};
 use phelsuma_nand::{FlashStats, Geometry, Purpose};
@@ -39,9 +39,9 @@ pub(crate) struct Moving {
     pub(crate) recovered: Option<Recovered>,
     pub(crate) workload: String,
     /// Whether another workload came after that of the settings.
-    has_changed: bool,
+    pub(crate) has_changed: bool,
     /// Requests that were taken of it.
-    taken: u64,
+    pub(crate) taken: u64,
     /// What the laboratory would report, once there is something: the drive goes no further.
     pub(crate) wrong: Option<String>,
     pub(crate) ended: bool,
@@ -341,7 +341,7 @@ impl Engine {
         let bench = &mut self.now.bench;
         match act {
             Act::Workload { workload } => {
-                Host::named(workload)?;
+                self.settings.host(workload)?;
                 let moving = &mut self.now;
                 (moving.workload, moving.has_changed, moving.taken) = (workload.clone(), true, 0);
                 moving.ended = false;

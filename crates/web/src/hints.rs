@@ -22,20 +22,25 @@ pub(crate) enum Hints {
 impl Hints {
     pub(crate) fn of(config: &Config, settings: &Settings, host: &Host, is_filled: bool) -> Result<Self, String> {
         let logical_pages = u64::from(config.logical_pages);
-        let (Some(knowledge), Host::Run(workload)) = (config.composition.knowledge(), host) else {
-            return Ok(Self::Handles);
-        };
-        match knowledge {
-            Knowledge::Classes(classes) => {
+        let of = |source| Self::Deaths(Box::new(Future::new(source, config.logical_pages, is_filled)));
+        let Some(knowledge) = config.composition.knowledge() else { return Ok(Self::Handles) };
+        match (knowledge, host) {
+            (_, Host::Lab(_)) => Ok(Self::Handles),
+            (Knowledge::Classes(_), Host::Trace(_)) => {
+                Err("a trace has no classes of pages that an oracle could be told".into())
+            }
+            (Knowledge::Classes(classes), Host::Run(workload)) => {
                 let of_pages = workload.classes(logical_pages, classes, settings.seed);
                 let of_pages = of_pages.map_err(|error| error.to_string())?;
                 Ok(Self::Classes(
                     of_pages.ok_or(format!("{workload} has no classes of pages that an oracle could be told"))?,
                 ))
             }
-            Knowledge::Deaths => {
-                let source = workload.source(logical_pages, settings.page_bytes, settings.seed);
-                Ok(Self::Deaths(Box::new(Future::new(source, config.logical_pages, is_filled))))
+            (Knowledge::Deaths, Host::Run(workload)) => {
+                Ok(of(workload.source(logical_pages, settings.page_bytes, settings.seed)))
+            }
+            (Knowledge::Deaths, Host::Trace(trace)) => {
+                Ok(of(Box::new(trace.source(config.logical_pages, settings.page_bytes)?)))
             }
         }
     }

@@ -22,7 +22,8 @@ mod recorder;
 mod requests;
 mod settings;
 mod state;
+mod trace;
 
-pub use call::{Answer, call};
+pub use call::{Answer, Opened, call};
 pub use engine::Engine;
 pub use settings::Settings;

@@ -39,6 +39,7 @@ pub(crate) fn listed() -> Value {
         "faults": faults.collect::<Vec<Value>>(),
         "moments": Moment::ALL.iter().map(|moment| moment.name()).collect::<Vec<&str>>(),
         "workloads": runs.chain(lab).collect::<Vec<Value>>(),
+        "trace_bytes_max": crate::trace::BYTES_MAX,
         "parameters": of_parts.collect::<Vec<Value>>(),
         "purposes": Purpose::ALL.iter().map(|purpose| purpose.name()).collect::<Vec<&str>>(),
         "kinds": Kind::ALL.iter().map(|kind| crate::look::kind_name(*kind)).collect::<Vec<&str>>(),

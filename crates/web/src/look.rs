@@ -3,7 +3,7 @@
 //! It is an onlooker's view of a copy of the flash, which no FTL has and for which no operation is counted.
 
 use crate::engine::Engine;
-use phelsuma_ftl::{BlockLook, BlockState};
+use phelsuma_ftl::{BlockLook, BlockState, LogLook};
 use phelsuma_nand::{Block, Kind, Nand, Op, Page, PageRead, Purpose, SimNand, Spare, Time};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ const METADATA: u8 = 16;
 /// With the kind's number: metadata that something newer has replaced.
 const METADATA_STALE: u8 = 32;
 
-/// Bytes of a block behind those of the pages: state, kind, live pages and erases.
+/// Bytes of a block behind those of the pages: state and log, kind, live pages and erases.
 const BLOCK_BYTES: usize = 8;
 
 /// A copy of the flash, and what is the newest of each content.
@@ -88,13 +88,20 @@ impl Engine {
         let mut bytes: Vec<u8> = (0..self.geometry.pages() as u32).map(|n| self.cell(&seen, n)).collect();
         bytes.reserve(seen.blocks.len() * BLOCK_BYTES);
         for (n, look) in seen.blocks.iter().enumerate() {
-            bytes.push(match look.state {
+            let state = match look.state {
                 BlockState::Free => 0,
                 BlockState::Held => 1,
                 BlockState::Open => 2,
                 BlockState::Written => 3,
                 BlockState::Bad => 4,
-            });
+            };
+            let log = match look.log {
+                None => 0,
+                Some(LogLook::Log) => 1,
+                Some(LogLook::Hot) => 2,
+                Some(LogLook::Sequential) => 3,
+            };
+            bytes.push(state | log << 4);
             bytes.push(look.kind.map_or(0, |kind| kind as u8));
             bytes.extend_from_slice(&look.live_pages.unwrap_or(u16::MAX).to_le_bytes());
             bytes.extend_from_slice(&seen.nand.erases_of(Block(n as u32)).to_le_bytes());
@@ -127,6 +134,7 @@ impl Engine {
             "state": format!("{:?}", look.state).to_lowercase(),
             "kind": look.kind.map(kind_name),
             "live": look.live_pages,
+            "log": look.log.map(|log| format!("{log:?}").to_lowercase()),
             "erases": seen.nand.erases_of(block),
             "pages": pages,
         }))

@@ -41,14 +41,16 @@ impl Requests {
         is_filled: bool,
     ) -> Result<Self, String> {
         let logical_pages = config.logical_pages;
-        let host = Host::named(workload)?;
+        let host = settings.host(workload)?;
         let hints = Hints::of(config, settings, &host, is_filled)?;
         let fill_pages = if hints.is_of_pages() { 1 } else { FILL };
+        let of = |source| {
+            let fill = if is_filled { 0 } else { logical_pages.div_ceil(fill_pages).into() };
+            (From::Workload(source), fill)
+        };
         let (from, fill) = match &host {
-            Host::Run(workload) => {
-                let source = workload.source(logical_pages.into(), settings.page_bytes, settings.seed);
-                (From::Workload(source), if is_filled { 0 } else { logical_pages.div_ceil(fill_pages).into() })
-            }
+            Host::Run(workload) => of(workload.source(logical_pages.into(), settings.page_bytes, settings.seed)),
+            Host::Trace(trace) => of(Box::new(trace.source(logical_pages, settings.page_bytes)?)),
             Host::Lab(name) => {
                 let (requests, before) = script(*name, geometry, config, WRITES, settings.seed);
                 let from = From::Script { requests, writes: WRITES, name: *name };

@@ -1,10 +1,12 @@
 //! What a page says of a drive and its host, and the drive that it means.
 
+use crate::trace::Trace;
 use phelsuma_drive::lab::Workload as Script;
 use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::{Geometry, TIMINGS, Timing};
 use phelsuma_trace::Workload;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The most physical pages that a page shows.
 const PAGES_MAX: u64 = 1 << 18;
@@ -31,10 +33,13 @@ pub struct Settings {
     pub ratio: f64,
     /// Mapping entries that RAM caches, where the FTL has such a cache; 0 for the FTL's default.
     pub cache: u32,
-    /// A workload as `phelsuma run` has it, or `lab:` and one as `phelsuma crash` has it.
+    /// A workload as `phelsuma run` has it, `lab:` and one as `phelsuma crash` has it, or `trace:` and the trace's name.
     pub workload: String,
     /// Seed of everything random.
     pub seed: u64,
+    /// The trace that there is.
+    #[serde(skip)]
+    pub(crate) trace: Option<Arc<Trace>>,
 }
 
 impl Default for Settings {
@@ -52,29 +57,35 @@ impl Default for Settings {
             cache: 256,
             workload: "uniform".into(),
             seed: 1,
+            trace: None,
         }
     }
 }
 
-/// The host's requests, by name.
+/// Where the host's requests come from.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Host {
     /// As `phelsuma run` has them.
     Run(Workload),
     /// As `phelsuma crash` has them.
     Lab(Script),
-}
-
-impl Host {
-    pub(crate) fn named(text: &str) -> Result<Self, String> {
-        match text.strip_prefix("lab:") {
-            Some(name) => Script::named(name).map(Self::Lab),
-            None => Workload::parse(text).map(Self::Run).map_err(|error| error.to_string()),
-        }
-    }
+    /// A trace.
+    Trace(Arc<Trace>),
 }
 
 impl Settings {
+    /// The host with that workload.
+    pub(crate) fn host(&self, workload: &str) -> Result<Host, String> {
+        if let Some(name) = workload.strip_prefix("trace:") {
+            let trace = self.trace.as_ref().filter(|trace| trace.name() == name);
+            return trace.cloned().map(Host::Trace).ok_or(format!("the trace {name} is not here: drop it on the page"));
+        }
+        match workload.strip_prefix("lab:") {
+            Some(name) => Script::named(name).map(Host::Lab),
+            None => Workload::parse(workload).map(Host::Run).map_err(|error| error.to_string()),
+        }
+    }
+
     /// The flash.
     pub(crate) fn geometry(&self) -> Result<Geometry, String> {
         if !(self.ratio > 0.0 && self.ratio < 1.0) {

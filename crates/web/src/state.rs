@@ -71,6 +71,7 @@ impl Engine {
             "reserve_blocks": shape.reserve_blocks,
             "open_blocks": shape.open_blocks,
             "log_blocks": shape.log_blocks,
+            "has_partitions": self.now.bench.ftl().counters().iter().any(|counter| counter.name == "last_hot_log_blocks"),
             "has_tree": composition.page_mapped().is_some_and(|parts| matches!(parts.mapping, MappingPart::MuTree { .. })),
             "has_battery": self.config.has_battery(),
             "has_cache": composition.has_cache(),

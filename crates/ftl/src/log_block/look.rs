@@ -1,9 +1,9 @@
 //! An onlooker's view of a log-block FTL's blocks.
 
 use super::hybrid::Hybrid;
-use super::pool::Use;
+use super::pool::{Role, Use};
 use super::scheme::Scheme;
-use crate::{BlockLook, BlockState};
+use crate::{BlockLook, BlockState, LogLook};
 use phelsuma_nand::{Block, Kind};
 
 impl<S: Scheme> Hybrid<S> {
@@ -21,6 +21,7 @@ impl<S: Scheme> Hybrid<S> {
             state,
             kind: Some(kind),
             live_pages: live_pages.and_then(|pages| pages.try_into().ok()),
+            log: None,
         };
         let written = |is_open| if is_open { BlockState::Open } else { BlockState::Written };
         match ground.pool.use_of(block) {
@@ -36,7 +37,13 @@ impl<S: Scheme> Hybrid<S> {
                 Some(slot) => {
                     let state = ground.log.get(slot);
                     let is_full = state.next == ground.geometry.pages_per_block();
-                    seen(written(!state.closed && !is_full), Kind::User, Some(state.live))
+                    let log = match state.role {
+                        Role::Hot => LogLook::Hot,
+                        Role::Sequential => LogLook::Sequential,
+                        _ => LogLook::Log,
+                    };
+                    let look = seen(written(!state.closed && !is_full), Kind::User, Some(state.live));
+                    BlockLook { log: Some(log), ..look }
                 }
                 // Being opened.
                 None => seen(BlockState::Open, Kind::User, None),

@@ -11,6 +11,7 @@ impl PageMapped {
     /// The blocks from `first` on.
     pub(super) fn blocks_seen(&self, first: Block, out: &mut [BlockLook]) {
         let blocks = self.blocks.geometry().blocks();
+        let written = |kind| BlockLook { state: BlockState::Written, kind: Some(kind), ..BlockLook::default() };
         for (block, seen) in (first.0..blocks).map(Block).zip(out) {
             let state = match self.blocks.use_of(block) {
                 BlockUse::Free => BlockState::Free,
@@ -18,11 +19,11 @@ impl PageMapped {
                 BlockUse::Open => BlockState::Open,
                 BlockUse::Closed | BlockUse::Victim => BlockState::Written,
                 BlockUse::Fixed if self.anchors.contains(&block) => {
-                    *seen = BlockLook { state: BlockState::Written, kind: Some(Kind::Anchor), live_pages: None };
+                    *seen = written(Kind::Anchor);
                     continue;
                 }
                 BlockUse::Fixed if self.blocks.log_pages().is_some() && self.blocks.is_of_log(block) => {
-                    *seen = BlockLook { state: BlockState::Written, kind: Some(Kind::BlockLog), live_pages: None };
+                    *seen = written(Kind::BlockLog);
                     continue;
                 }
                 BlockUse::Fixed => BlockState::Bad,
@@ -33,8 +34,9 @@ impl PageMapped {
                     state,
                     kind: Some(self.kind_of_stream(self.blocks.stream_of(block))),
                     live_pages: self.blocks.counters.known(block),
+                    log: None,
                 },
-                false => BlockLook { state, kind: None, live_pages: None },
+                false => BlockLook { state, ..BlockLook::default() },
             };
         }
     }

@@ -90,7 +90,8 @@ impl Way {
 }
 
 /// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_alphanumeric() || "._/+-,:@=%".contains(char);
     let is_plain = !word.is_empty() && word.chars().all(plain);
     if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }

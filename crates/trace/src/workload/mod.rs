@@ -46,7 +46,6 @@ mod cache;
 mod classes;
 mod error;
 mod files;
-#[cfg(not(target_family = "wasm"))]
 mod generate;
 mod lsm;
 mod mixed;
@@ -60,9 +59,7 @@ pub use cache::Cache;
 pub use classes::class_of_rank;
 pub use error::WorkloadError;
 pub use files::{DeletionOrder, Media, MediaKind};
-#[cfg(not(target_family = "wasm"))]
 pub(crate) use generate::check_drive;
-#[cfg(not(target_family = "wasm"))]
 pub use generate::{GenerateOptions, INTERVAL_NS, generate};
 pub use lsm::Lsm;
 pub use mixed::{Mix, RequestSize};

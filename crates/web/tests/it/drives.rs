@@ -1,6 +1,6 @@
 //! Every FTL is driven, stepped back, and cut.
 
-use crate::{Page, presets, small};
+use crate::{Page, presets, small, trace};
 use serde_json::{Value, json};
 
 #[test]
@@ -166,4 +166,99 @@ fn what_cannot_be_is_said_in_a_line() {
         assert!(page.answer(&question).0["error"].is_string(), "{question}");
     }
     page.run(10);
+}
+
+#[test]
+fn every_preset_serves_a_trace_and_is_what_it_was_when_it_is_stepped_back() {
+    for ftl in presets() {
+        let mut page = Page::default();
+        let (told, _) = page.answer_with(&json!({ "do": "trace", "name": "a.csv" }), trace().as_bytes());
+        assert_eq!(told["error"], Value::Null);
+        let mut settings = small(&ftl);
+        settings["workload"] = json!("trace:a.csv");
+        let (opened, _) = page.answer(&json!({ "do": "open", "settings": settings, "filled": true, "fit": true }));
+        if ftl == "static-quota" {
+            assert!(opened["error"].as_str().unwrap().contains("a trace has no classes"), "{opened}");
+            continue;
+        }
+        page.run(900);
+        let then = page.digest();
+        page.run(1_500);
+        page.ask(&json!({ "do": "go", "step": then["step"] }));
+        assert_eq!(page.digest(), then, "{ftl}");
+        assert_eq!(page.run(100_000)["ended"], true, "{ftl}");
+        page.ask(&json!({ "do": "act", "act": "workload", "workload": "trace:a.csv" }));
+        assert_eq!(page.run(100)["ended"], false, "{ftl}: once more");
+    }
+}
+
+#[test]
+fn a_trace_that_is_wrong_is_refused_with_its_line_and_changes_nothing() {
+    let mut page = Page::default();
+    page.drop_trace("good.csv", trace().as_bytes(), small("page"));
+    let heading = "time_us,device,op,offset_bytes,size_bytes";
+    let mut many = String::from(heading);
+    // Each is read as 1,024 requests.
+    (0..300).for_each(|n| many += &format!("\n{n},0,write,0,{}", 1u64 << 40));
+    let mut noise: Vec<u8> = (0..4_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    noise[0] = 1;
+    for (text, about) in [
+        (format!("{heading}\n0,0,write,0,4096\n1,0,fly,0,4096\n").into_bytes(), "bad.csv:3: the op is fly"),
+        (format!("{heading}\n0,0,write,0,4096\n1,0,write\n").into_bytes(), "bad.csv:3: "),
+        (format!("{heading}\n0,0,write,x,4096\n").into_bytes(), "bad.csv:2: "),
+        (heading.as_bytes().to_vec(), "no usable csv request"),
+        (Vec::new(), "is empty"),
+        (noise, "bad.csv: "),
+        (vec![b' '; (2 << 20) + 1], "over 2 MiB"),
+        (many.into_bytes(), "262144"),
+    ] {
+        let shown = String::from_utf8_lossy(&text[..text.len().min(120)]).to_string();
+        let (told, _) = page.answer_with(&json!({ "do": "trace", "name": "bad.csv" }), &text);
+        assert!(told["error"].as_str().is_some_and(|error| error.contains(about)), "{shown}: {told}");
+    }
+    let mut settings = small("page");
+    settings["workload"] = json!("trace:bad.csv");
+    let (told, _) = page.answer(&json!({ "do": "open", "settings": settings }));
+    assert!(told["error"].as_str().unwrap().contains("bad.csv is not here"), "{told}");
+    page.run(10);
+    settings["workload"] = json!("trace:good.csv");
+    page.ask(&json!({ "do": "open", "settings": settings, "filled": true }));
+}
+
+#[test]
+fn a_trace_is_read_in_other_formats_and_in_utf_16() {
+    let read = |text: &[u8]| {
+        let (told, _) = Page::default().answer_with(&json!({ "do": "trace", "name": "a" }), text);
+        (told["format"].as_str().map(String::from), told["requests"].as_u64())
+    };
+    let plain = b"time_us,op,address_bytes,size_bytes\n0,write,0,4096\n5,write,8192,4096\n9,read,0,512\n";
+    assert_eq!(read(plain), (Some("columns".into()), Some(3)));
+    let wide: Vec<u8> = trace().encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(read(&wide), (Some("csv".into()), Some(4_008)));
+    let blktrace = b"  8,0    0        1     0.000000000  1234  Q   W 2048 + 8 [dd]\n";
+    assert_eq!(read(blktrace), (Some("blkparse".into()), Some(1)));
+}
+
+#[test]
+fn log_blocks_are_seen_by_the_writes_that_they_take() {
+    for (ftl, has_partitions) in [("last++", true), ("fast", false)] {
+        let opened = Page::default().ask(&json!({ "do": "open", "settings": small(ftl), "fit": true }));
+        assert_eq!(opened["drive"]["has_partitions"], has_partitions);
+    }
+    let logs = |ftl: &str| {
+        let mut settings = small(ftl);
+        (settings["blocks"], settings["workload"]) = (json!(256), json!("mixed:pages=1-16:zipf:1.2"));
+        let mut page = Page::open(settings);
+        let state = page.run(3_000);
+        let (_, cells) = page.answer(&json!({ "do": "look" }));
+        let mut logs = [0u64; 4];
+        cells[256 * 16..].chunks(8).for_each(|block| logs[usize::from(block[0] >> 4)] += 1);
+        (logs, state)
+    };
+    let ([_, cold, hot, sequential], state) = logs("last++");
+    assert_eq!(state["counters"]["last_hot_log_blocks"], hot);
+    assert!(cold > 0 && hot > 0 && sequential > 0, "{cold} {hot} {sequential}");
+    let ([_, log, hot, sequential], _) = logs("fast");
+    assert!(log > 0 && hot + sequential == 0, "{log}");
+    assert_eq!(logs("page").0, [256, 0, 0, 0]);
 }

@@ -6,12 +6,12 @@ mod browser;
 mod drives;
 mod same;
 
-use phelsuma_web::{Engine, call};
+use phelsuma_web::{Opened, call};
 use serde_json::{Value, json};
 
 /// What a page has: a drive that answers.
 #[derive(Default)]
-struct Page(Option<Engine>);
+struct Page(Opened);
 
 impl Page {
     fn open(settings: Value) -> Self {
@@ -22,7 +22,11 @@ impl Page {
 
     /// The answer, and its bytes.
     fn answer(&mut self, question: &Value) -> (Value, Vec<u8>) {
-        let answer = call(&mut self.0, &question.to_string());
+        self.answer_with(question, &[])
+    }
+
+    fn answer_with(&mut self, question: &Value, bytes: &[u8]) -> (Value, Vec<u8>) {
+        let answer = call(&mut self.0, &question.to_string(), bytes);
         (serde_json::from_str(&answer.line).unwrap(), answer.bytes)
     }
 
@@ -31,6 +35,14 @@ impl Page {
         let (answer, _) = self.answer(question);
         assert_eq!(answer["error"], Value::Null, "{question}");
         answer
+    }
+
+    /// Reads a trace, and opens a drive whose host it is; what was told of it.
+    fn drop_trace(&mut self, name: &str, text: &[u8], mut settings: Value) -> Value {
+        let (told, _) = self.answer_with(&json!({ "do": "trace", "name": name }), text);
+        settings["workload"] = json!(format!("trace:{name}"));
+        self.ask(&json!({ "do": "open", "settings": settings, "filled": true, "fit": true }));
+        told
     }
 
     fn run(&mut self, steps: u64) -> Value {
@@ -61,4 +73,21 @@ fn small(ftl: &str) -> Value {
         "ftl": ftl, "blocks": 96, "pages_per_block": 16, "ratio": 0.6, "cache": 64, "channels": channels,
         "workload": "zipf:0.9",
     })
+}
+
+/// A trace that writes a drive of [`small`] over: `time_us,device,op,offset_bytes,size_bytes`.
+fn trace() -> String {
+    let mut text = String::from("time_us,device,op,offset_bytes,size_bytes\n");
+    let mut state = 1u64;
+    for n in 0..4_000u64 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (device, op) = (n % 2, ["write", "write", "write", "read", "trim"][(state >> 60) as usize % 5]);
+        // Some wrap, and are then two requests of the drive's.
+        let (offset, size) = ((state >> 33) % 100_000 * 512, (state >> 20) % 6 * 512 + 512);
+        text += &format!("{n},{device},{op},{offset},{size}\n");
+        if n % 500 == 499 {
+            text += &format!("{n},{device},flush,0,0\n");
+        }
+    }
+    text
 }

@@ -1,12 +1,13 @@
 //! A page shows what the command does: the same flash operations, and the same branch of the laboratory.
 
-use crate::{Page, presets, small};
+use crate::{Page, presets, small, trace};
 use phelsuma_drive::lab::{Fault, LabConfig, Points, Sweep, Workload as Script};
-use phelsuma_drive::{Input, RunConfig, run};
+use phelsuma_drive::{FoldChoice, Input, RunConfig, run};
 use phelsuma_ftl::{Config, Preset};
 use phelsuma_nand::{Geometry, TIMINGS};
-use phelsuma_trace::Workload;
+use phelsuma_trace::{Filters, OpenOptions, TraceOrigin, Workload};
 use serde_json::{Value, json};
+use std::path::Path;
 
 #[test]
 fn flash_operations_are_those_of_a_run() {
@@ -30,16 +31,51 @@ fn flash_operations_are_those_of_a_run() {
         config.warmup = 0.0;
         let logical = (96.0 * 16.0 * config.shape.ratio) as u32;
         config.passes = 3_000.5 / f64::from(logical);
-        let result = serde_json::to_value(run(&config, &|_| true).unwrap()).unwrap();
-        let measured = result["flash"].as_object().unwrap();
-        let shown = state["flash"].as_object().unwrap();
-        for (purpose, counts) in measured {
-            let of = |n: usize| shown.get(purpose).map_or(json!(0), |shown| shown[n].clone());
-            for (n, what) in ["reads", "spare_reads", "programs", "erases"].iter().enumerate() {
-                assert_eq!(counts[what], of(n), "{ftl}: {what} of {purpose}");
-            }
+        are_same(&config, &state);
+    }
+}
+
+/// A run comes to the flash operations that a page shows.
+fn are_same(config: &RunConfig, state: &Value) {
+    let ftl = &state["workload"];
+    let result = serde_json::to_value(run(config, &|_| true).unwrap()).unwrap();
+    let measured = result["flash"].as_object().unwrap();
+    let shown = state["flash"].as_object().unwrap();
+    for (purpose, counts) in measured {
+        let of = |n: usize| shown.get(purpose).map_or(json!(0), |shown| shown[n].clone());
+        for (n, what) in ["reads", "spare_reads", "programs", "erases"].iter().enumerate() {
+            assert_eq!(counts[what], of(n), "{ftl}: {what} of {purpose}");
         }
-        assert!(measured.len() >= shown.len() && !shown.is_empty(), "{ftl}");
+    }
+    assert!(measured.len() >= shown.len() && !shown.is_empty(), "{ftl}");
+}
+
+#[test]
+fn a_trace_on_the_page_is_the_run_that_its_command_names() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("web trace.csv");
+    std::fs::write(&path, trace()).unwrap();
+    for (ftl, steps) in [("page", 3_000), ("geckoftl", 1_501), ("fast", 100_000)] {
+        let mut page = Page::default();
+        let told = page.drop_trace("web trace.csv", trace().as_bytes(), small(ftl));
+        assert_eq!((&told["requests"], &told["format"]), (&json!(4_008), &json!("csv")));
+        let state = page.run(steps);
+        assert_eq!(state["ended"], steps == 100_000);
+        let command = page.ask(&json!({ "do": "command" }))["command"].as_str().unwrap().to_string();
+        assert!(command.contains("--trace 'web trace.csv' ") && command.contains(" --fold wrap"), "{command}");
+        let first = command.split(" --first ").nth(1).map(|first| first.parse().unwrap());
+        assert_eq!(first.is_none(), steps == 100_000, "{command}");
+        let filters = Filters { first, ..Filters::default() };
+        let options = OpenOptions { filters, ..OpenOptions::default() };
+        let trace = TraceOrigin::Files { paths: vec![path.clone()], options };
+        let mut config = RunConfig::new(ftl, Input::Trace { trace, fold: FoldChoice::Wrap, loops: 1 }).unwrap();
+        if config.composition.has_cache() {
+            config.composition.set("mapping.cache", "64").unwrap();
+        }
+        config.shape.page_bytes = 512;
+        config.shape.pages_per_block = 16;
+        config.shape.capacity_bytes = Some(96 * 16 * 512);
+        config.shape.ratio = 0.6;
+        are_same(&config, &state);
     }
 }
 

@@ -14,6 +14,7 @@ impl Superblocks {
             state,
             kind: Some(kind),
             live_pages: live_pages.and_then(|pages| pages.try_into().ok()),
+            log: None,
         };
         let written = |is_open| if is_open { BlockState::Open } else { BlockState::Written };
         for (block, look) in (first.0..all).map(Block).zip(out.iter_mut()) {

@@ -8,6 +8,7 @@ browser: DRIVES are questions, and the digest that they come to. FOLDER gets scr
 from __future__ import annotations
 
 import functools
+import gzip
 import http.server
 import json
 import os
@@ -224,6 +225,89 @@ def used(page: Page, wrong: list[str]) -> None:
     holds("a link is followed", page.evaluate("page.drives[0].is.blocks") == 128)
 
 
+# A file as hands drop it.
+DROP = """([name, text]) => {
+  const files = new DataTransfer();
+  files.items.add(new File([text], name));
+  for (const event of ['dragover', 'drop']) { document.body.dispatchEvent(new DragEvent(event, { dataTransfer: files, bubbles: true, cancelable: true })); }
+}"""
+
+
+def traces(page: Page, folder: pathlib.Path, wrong: list[str]) -> None:
+    """Traces are dropped and chosen, and wrong ones are refused."""
+
+    def idle() -> None:
+        page.wait_for_function("!(Number(document.body.dataset.busy) > 0)")
+
+    def holds(what: str, is_so: Any) -> None:
+        if not is_so:
+            wrong.append(f"{what}: {page.text_content('#said')} {page.text_content('#wrong')}")
+
+    heading = "time_us,device,op,offset_bytes,size_bytes\n"
+    lines = "".join(f"{n},0,write,{n * 2654435761 % 100_000 * 512},1024\n" for n in range(3000))
+    page.evaluate(DROP, ["small trace.csv", heading + lines])
+    page.wait_for_function("page.drives[0].state.workload === 'trace:small trace.csv'")
+    idle()
+    holds("a trace is told", "3,000 requests, format csv" in (page.text_content("#said") or ""))
+    holds("nothing is wrong with it", not page.locator("#wrong").is_visible())
+    holds("the host is the trace", page.input_value("#kind") == "trace")
+    page.evaluate("page.busy(() => page.drives[0].fast(100000, 10000))")
+    idle()
+    # A request that wraps is two.
+    ended, written = page.evaluate("[page.drives[0].state.ended, page.drives[0].state.asked.written]")
+    holds(f"all of it is served, {written} pages", ended and written == 6000)
+    command = page.evaluate("page.drives[0].ask({ do: 'command' })")["command"]
+    holds(f"the command has it: {command}", "--trace 'small trace.csv'" in command and "--fold wrap" in command)
+    page.click("#again")
+    idle()
+    holds("it is served again", not page.evaluate("page.drives[0].state.ended"))
+    page.click("#side")
+    page.wait_for_function("page.drives.length === 2 && page.drives[1].state?.workload === 'trace:small trace.csv'")
+    idle()
+    digest = page.evaluate("page.drives[0].ask({ do: 'digest' })")
+    for name, text, about in [
+        ("bad.csv", heading + "0,0,write,0,512\n1,0,fly,0,512\n", "bad.csv:3: the op is"),
+        ("large.csv", heading + " " * (2 << 20), "over 2 MiB"),
+        ("photo.jpg", "\u00ff\u00d8" * 500, "photo.jpg: "),
+    ]:
+        page.evaluate(DROP, [name, text])
+        page.wait_for_function("text => document.querySelector('#wrong').textContent.includes(text)", arg=about)
+        idle()
+        holds(f"{name} changes nothing", page.evaluate("page.drives[0].ask({ do: 'digest' })") == digest)
+    plain = (heading + lines).encode()
+    page.focus("#trace")
+    holds("the keyboard reaches the button", page.evaluate("document.activeElement.id") == "trace")
+    digests = set()
+    for name, content in [
+        ("chosen.csv", plain),
+        ("packed.csv.gz", gzip.compress(plain)),
+        ("wide.csv", plain.decode().encode("utf-16")),
+    ]:
+        page.set_input_files("#trace", {"name": name, "mimeType": "text/csv", "buffer": content})
+        page.wait_for_function(f"page.drives.every(drive => drive.state.workload === 'trace:{name}')")
+        idle()
+        page.evaluate("page.busy(() => page.drives[0].fast(2000, 10000))")
+        idle()
+        digests.add(page.evaluate("page.drives[0].ask({ do: 'digest' })")["hash"])
+    holds(f"packed or wide it is the same trace, {digests}", len(digests) == 1)
+    holds("what was wrong with another is gone", not page.locator("#wrong").is_visible())
+    page.evaluate("location.hash = '#ftl=page&workload=trace:elsewhere.csv'")
+    page.wait_for_function("document.querySelector('#said').textContent.includes('elsewhere.csv')")
+    idle()
+    holds("a link without its trace opens", page.evaluate("page.drives[0].state.workload") == "uniform")
+    # Partitions are told apart in the legend.
+    page.evaluate("location.hash = '#ftl=last%2B%2B&workload=mixed:pages=1-32:zipf:1.2&ratio=0.6'")
+    page.wait_for_function("page.drives[0].settings.ftl === 'last++'")
+    idle()
+    page.evaluate("page.busy(() => page.drives[0].fast(3000, 10000))")
+    idle()
+    page.evaluate("page.drives[0].slow(page.drives[0].state, programsOf(page.drives[0].state.flash))")
+    legend = page.text_content(".legend") or ""
+    for log in ("of the cold partition", "of the hot partition", "sequential log block", "block map"):
+        holds(f"the legend has {log}: {legend}", log in legend)
+    page.screenshot(path=folder / "last.png", full_page=True)
+
+
 def lessons(page: Page, wrong: list[str]) -> int:
     """Each lesson to its end."""
     names = page.evaluate("LESSONS.map(lesson => lesson.id)")
@@ -287,6 +371,7 @@ def main() -> int:
         page.context.close()
         page = opened(browser, url, WINDOWS[0], "no-preference", wrong)
         used(page, wrong)
+        traces(page, folder, wrong)
         done("hands")
         writes, frame, in_worker = page.evaluate(SPEED)
         if writes < WRITES_A_SECOND or frame > FRAME_MS or not in_worker:
