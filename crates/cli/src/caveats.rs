@@ -33,6 +33,7 @@ pub(crate) fn of(results: &[RunResult], configs: &[RunConfig], geometry: &Geomet
         ("dropped", remarks::dropped(first)),
         ("small_drive", remarks::small_drive(results)),
         ("small_blocks", configs.first().and_then(remarks::small_blocks)),
+        ("one_by_one", configs.iter().find_map(remarks::one_by_one)),
         ("extreme_ratio", fullest.and_then(remarks::extreme_ratio)),
         ("long_waits", remarks::long_waits(results)),
         ("oracle", results.iter().any(|r| r.oracle).then(|| remarks::ABOUT_ORACLES.to_string())),

@@ -2,7 +2,7 @@
 
 use crate::table::number;
 use phelsuma_drive::{Arrival, CompositionNames, Fill, RunConfig, RunResult};
-use phelsuma_ftl::{Composition, Preset};
+use phelsuma_ftl::{CollectionPart, Composition, Preset};
 use phelsuma_options::count;
 use phelsuma_trace::{FileRead, InputReport, SkipReason, Workload};
 
@@ -252,6 +252,15 @@ pub(crate) fn small_blocks(config: &RunConfig) -> Option<String> {
             share * 100.0,
             larger
         )
+    })
+}
+
+/// Of a drive of several dies and large units whose collections go one after another: its dies wait for one.
+pub(crate) fn one_by_one(config: &RunConfig) -> Option<String> {
+    let dies = config.shape.channels * config.shape.dies_per_channel;
+    let parts = config.composition.page_mapped()?;
+    (config.timing.unit_pages > 1 && dies > 1 && parts.collection == CollectionPart::Whole).then(|| {
+        "collections go one after another, each on one die; --set collection=batches has them side by side".to_string()
     })
 }
 

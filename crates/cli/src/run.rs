@@ -92,6 +92,7 @@ fn write_text(out: &mut String, result: &RunResult, config: &RunConfig, chosen: 
         remarks::unused_blocks(result),
         remarks::one_group(result),
         remarks::small_blocks(config),
+        remarks::one_by_one(config),
     ];
     for remark in about.iter().flatten() {
         writeln!(out, "{remark}")?;

@@ -27,7 +27,7 @@ pub(crate) fn tables(time: &TimeSpent) -> [Table; 2] {
         row("the link moving pages, its busier way", link.busy);
         shares.add_row(["requests in the firmware, on average".to_string(), number(link.firmware_requests_mean)]);
     }
-    let headings = ["a mean request, µs", "firmware", "link", "waiting for it", "flash", "waiting in the drive"];
+    let headings = ["a mean request, µs", "firmware", "link", "waiting for the link", "flash", "waiting in the drive"];
     let mut requests = table::numbers(&headings);
     for (name, time) in [("write", &time.request_us.write), ("read", &time.request_us.read)] {
         if let Some(RequestTime { firmware, link, link_waiting, flash, waiting }) = time {

@@ -113,12 +113,15 @@ pub(crate) fn main(args: &Args) -> Outcome {
         (format!("one write of {page}, idle drive"), micros(peaks.write_ns)),
         ("sequential reads, at most".to_string(), rate(peaks.read_mb_per_second)),
         (format!("random reads of {page}, at most"), rate(peaks.random_read_mb_per_second)),
-        ("writes to an empty drive, at most".to_string(), rate(peaks.write_mb_per_second)),
+        ("writes to an empty drive, no SLC cache, at most".to_string(), rate(peaks.write_mb_per_second)),
     ] {
         rows.add_row([what, text]);
     }
-    if let Some(Sustained { ratio, write_amplification: wa, random_writes_per_second, .. }) = sustained {
-        let what = format!("random writes of {page} to a full drive, at most (ratio {ratio}, greedy: WA {wa:.3})");
+    if let Some(Sustained { ratio, pages_per_block, write_amplification: wa, random_writes_per_second }) = sustained {
+        let what = format!(
+            "random writes of {page} to a full drive, at most (ratio {ratio}, {pages_per_block} pages a block, greedy: WA \
+             {wa:.3})"
+        );
         rows.add_row([what, format!("{} a second", count(random_writes_per_second as u64))]);
     }
     let units = size::show(u64::from(args.page) * u64::from(times.chip.unit_pages));

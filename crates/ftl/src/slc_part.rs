@@ -10,7 +10,7 @@ part! { "slc" "whether the host's writes go to blocks in one-bit mode first".you
         Cache "cache" "So many blocks at the most are an SLC cache: fast, with a bit a cell, and folded into the others." {
             room: SlcRoom "whether these blocks are set aside" ["slc.room",
                 each_of(SlcRoom::EACH).younger("only slc=cache has it").always_shown()];
-            blocks: u32 "blocks of the SLC cache, at least two a die" ["slc.blocks", number(0, 1 << 24, 0)
+            blocks: u32 "blocks of the SLC cache, as many on each die, at least two" ["slc.blocks", number(0, 1 << 24, 0)
                 .default_means("a sixteenth of the drive, or a quarter with slc.room=dynamic")
                 .younger("only slc=cache has them").always_shown()];
             bits: u32 "bits a cell of the other blocks: an SLC block has so many times less room" ["slc.bits",
@@ -32,11 +32,12 @@ values! { WhenFull "What a write does that finds an SLC cache full." {
 } }
 
 impl SlcPart {
-    /// Blocks of the cache at the most.
+    /// Blocks of the cache at the most: as many on each die.
     pub(crate) fn most(self, geometry: &Geometry) -> u32 {
         let Self::Cache { room, blocks, .. } = self else { return 0 };
         let default = geometry.blocks() / if room == SlcRoom::Dynamic { 4 } else { 16 };
-        (if blocks == 0 { default } else { blocks }).max(2 * geometry.dies())
+        let a_die = if blocks == 0 { default } else { blocks } / geometry.dies();
+        a_die.max(2) * geometry.dies()
     }
 
     /// Blocks that the capacity does without.

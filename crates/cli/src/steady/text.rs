@@ -37,7 +37,7 @@ fn write(out: &mut String, result: &SteadyResult, drive: &RunConfig, chosen: &st
         g.channels,
         g.dies
     ))?;
-    if let Some(remark) = remarks::small_blocks(drive) {
+    for remark in [remarks::small_blocks(drive), remarks::one_by_one(drive)].into_iter().flatten() {
         say(remark)?;
     }
     let times = match result.times_are_of_flash_alone {

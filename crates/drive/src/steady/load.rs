@@ -14,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const REQUESTS_MIN: u64 = 64;
 const TIMES_QUEUE_DEPTH: u64 = 4;
 /// It moves so many times what the drive's buffers hold: else it would measure these.
-const TIMES_BUFFERED: u64 = 8;
+const TIMES_BUFFERED: u64 = 20;
 /// Requests that may take no time before a load is given up.
 const IDLE_REQUESTS_MAX: u64 = 1 << 20;
 /// A load that is measured by time has at most so many requests.

@@ -148,6 +148,7 @@ impl Tested<'_> {
     fn part(&self, (block_bytes, loads, tracked): (Option<u64>, Vec<Load>, Load)) -> Result<Part, RunError> {
         let Self { config, geometry, reporter, .. } = self;
         let mut drive = formatted(self.drive, geometry)?.without_faults();
+        let purged = drive.idle();
         let logical_pages = u64::from(self.drive.shape.logical_pages(geometry));
         let mut host = Host::new(self.drive.seed, logical_pages, self.queue_depth);
         let mut written = 0;
@@ -180,7 +181,7 @@ impl Tested<'_> {
             let value = measured.iter().find(|of| of.load == tracked).map_or(0.0, |of| config.test.tracked(of));
             values.push(value);
             let capacities_written = written as f64 / logical_pages as f64;
-            let simulated_seconds = drive.idle().0 as f64 / 1e9;
+            let simulated_seconds = (drive.idle().0 - purged.0) as f64 / 1e9;
             rounds.push(Round { round, capacities_written, simulated_seconds, tracked: value, loads: measured });
             window = if saturates { None } else { Window::of(&values) };
             if window.is_some_and(|window| window.is_steady()) || saturates && capacities_written >= SATURATION {

@@ -265,7 +265,9 @@ impl Die {
         let (start, end) = self.change(start, timing.program_ns);
         if let Some(meters) = meters {
             meters.moves(place.channel, ready, transfer);
-            meters.programs(place.die, unit.block, unit.number, start, end);
+            // Without cache programs the die is taken while the unit is moved to it.
+            let taken = if timing.cache_program { start } else { Time(ready.0 - transfer) };
+            meters.programs(place.die, unit.block, unit.number, taken, end);
         }
         if self.full.len() == FULL_MAX {
             self.full.remove(0);
