@@ -19,22 +19,23 @@ const LESSONS = [
     id: "cliff", title: "The cliff of garbage collection",
     a: { ftl: "page", workload: "uniform", ratio: 0.7 },
     steps: [
-      [l => `Flash has two rules. A page can be programmed only once before it is erased. And only a whole block can be erased: here ${l.a.is.pages_per_block} pages. Each square below is a page, and squares that stand together are a block.
+      [l => `The host, a computer, writes numbered pages. The drive's flash translation layer (FTL) decides where they stand on its flash.
+Flash has two rules. A page can be programmed only once before it is erased. And only a whole block can be erased: here ${l.a.is.pages_per_block} pages. Each square below is a page, and squares that stand together are a block.
 The host has written each of its pages once: these are live. The others, nearly 30 % of the flash, are spare: erased, and ready to be programmed. Now the host writes its pages anew, in random order.`, async l => l.run(Math.floor(l.a.is.logical_pages * 0.3))],
-      [l => `No page was programmed over. Each new version went to an erased page. The old version became stale: a pale square. It is of no use, and stays until its block is erased.
-So far the drive has programmed ${two(l.a.wa)} pages for each page that the host wrote. That is its write amplification. But erased pages run out, and stale ones are scattered over all blocks. Write on.`, async l => l.run(Math.floor(l.a.is.logical_pages * 0.4))],
+      [l => `No page was programmed over. Each new version went to an erased page. The old version became stale: a pale blue square. Erased ones are grey, and those just written glow. A stale page is of no use, and stays until its block is erased.
+So far the drive has programmed ${two(l.a.wa)} pages for each page that the host wrote. That is its write amplification: the large number, counted from the beginning on. Beside it, "now" is of the last pages. But erased pages run out, and stale ones are scattered over all blocks. Write on.`, async l => l.run(Math.floor(l.a.is.logical_pages * 0.4))],
       [l => `That was the cliff: lately write amplification was ${two(l.a.points.at(-1).sum)}. To get erased pages the drive has to erase a block, and each block still holds live pages. Erasing would lose them.
-So the drive chooses the block with the fewest live pages, and copies these into another block. Only then does it erase. The copies are programs that the host never asked for. Write until it is steady.`, async l => l.run(l.a.is.logical_pages * 4)],
+So the drive chooses the block with the fewest live pages, and copies these into another block. That is a collection. The block then counts as free, and is erased when it is needed: some blocks stay all stale for a while. The copies are programs that the host never asked for. Write until it is steady.`, async l => l.run(l.a.is.logical_pages * 4)],
     ],
     question: l => `Now it is steady: ${two(l.a.points.at(-1).sum)} pages are programmed for each page of the host's. One is the page itself, and the rest are copies of live pages.
 Take half of the spare space away: 15 % of the flash is spare, instead of 30 %. Write amplification becomes`,
-    options: ["hardly larger", "half as large again", "twice as large, or more"],
+    options: ["hardly larger", "1.5 times as large", "twice as large, or more"],
     answer: async l => {
       const before = await measured(l, l.a, 8000);
       await l.open({ ...l.a.settings, ratio: 0.85 });
       await l.run(l.a.is.logical_pages * 4);
       const after = await measured(l, l.a, 8000);
-      return [within(after / before, [1.2, 1.8]), `With 30 % spare it was ${two(before)}, with 15 % it is ${two(after)}.
+      return [within(after / before, [1.2, 1.8]), `The drive was formatted anew: "logical / physical" is 0.85 now, which leaves 15 % spare. With 30 % it was ${two(before)} over the last pages, now it is ${two(after)}. The chart below has both parts: the host's pages, and the copies.
 With less spare space there are fewer stale pages, so even the emptiest block holds more live ones. Say that half of a block is live. Then two blocks are erased to gain the room of one, and each page of the host's costs two programs.
 Say that three quarters are live. Then erasing a block gains a quarter of it, and each page of the host's costs four. The fuller the blocks, the more copies for each page that is gained.`];
     },
@@ -74,14 +75,16 @@ Say that three quarters are live. Then erasing a block gains a quarter of it, an
     id: "trim", title: "Trim",
     a: { ftl: "page", workload: "uniform", ratio: 0.8 }, b: { ftl: "page", workload: "mixed:trim=20:uniform", ratio: 0.8 },
     steps: [
-      ["Both hosts write at random. On the right one request of five says instead that a page is of no use any more.", async l => l.run(l.a.is.logical_pages * 5)],
+      ["Both hosts write at random. On the right one request of five is a trim instead: it says that a page is of no use any more.", async l => l.run(l.a.is.logical_pages * 5)],
     ],
     question: "What does a trimmed page give the drive?",
     options: ["nothing until its block is erased", "spare space: less is moved", "more to do: each trim is written"],
     answer: async l => {
       const [without, with_] = [await measured(l, l.a, 10000), await measured(l, l.b, 12000)];
+      // Both have asked equally often then, as the history below says.
+      await l.run(2000, [l.a]);
       const trims = l.b.state.flash.trim?.[2] ?? 0;
-      return [with_ < without * 0.95 ? 1 : with_ > without * 1.05 ? 2 : 0, `Without trims ${two(without)} programs a page, with them ${two(with_)}. ${count(l.b.is.logical_pages - (l.b.sums?.get(LIVE) ?? 0))} logical pages hold nothing, which is spare space. Tombstones, so that a trim lasts, took ${count(trims)} programs.`];
+      return [with_ < without * 0.95 ? 1 : with_ > without * 1.05 ? 2 : 0, `Without trims ${two(without)} programs a page, with them ${two(with_)}. ${count(l.b.is.logical_pages - (l.b.sums?.get(LIVE) ?? 0))} logical pages hold nothing, which is spare space. Tombstones, pages that say what was trimmed so that it outlasts a power cut, took ${count(trims)} programs.`];
     },
   },
   {
@@ -214,7 +217,7 @@ class Lesson {
     const said = typeof text === "function" ? text(this) : text;
     $("#lesson-text").replaceChildren(...said.split("\n").map(line => element("p", isVerdict ? { class: "verdict" } : {}, line)));
     const steps = this.lesson.steps.length;
-    $("#lesson-at").textContent = this.isDone ? "done" : this.at < steps ? `${this.at + 1} of ${steps + 1}` : "the question";
+    $("#lesson-at").textContent = this.isDone ? "done" : this.at < steps ? `${this.at + 1} of ${steps + 1}` : `${steps + 1} of ${steps + 1}: the question`;
     $("#lesson-next").hidden = this.at >= steps && !this.isDone;
     $("#lesson-next").textContent = this.isDone ? "next lesson" : "do it";
     $("#lesson-options").replaceChildren();
@@ -226,7 +229,14 @@ class Lesson {
       const next = LESSONS[(LESSONS.indexOf(this.lesson) + 1) % LESSONS.length];
       return this.page.lesson(next.id);
     }
-    await this.lesson.steps[this.at++][1](this);
+    // One sees that it is at work, and what to wait for.
+    $("#lesson-next").disabled = true;
+    $("#lesson-next").textContent = "at work…";
+    try {
+      await this.lesson.steps[this.at++][1](this);
+    } finally {
+      $("#lesson-next").disabled = false;
+    }
     if (this.at < this.lesson.steps.length) { return this.tell(this.lesson.steps[this.at][0]); }
     this.tell(this.lesson.question);
     $("#lesson-options").append(...this.lesson.options.map((option, n) => element("button", { onclick: () => this.page.busy(() => this.answered(n)) }, option)));
