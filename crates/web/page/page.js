@@ -214,7 +214,7 @@ const page = {
 
   // A file becomes the host's requests, on drives that are formatted anew. One that cannot be read changes nothing.
   async take(files) {
-    if (files.length > 1) { throw new Error(`${files.length} files: one trace would be right.`); }
+    if (files.length !== 1) { throw new Error(`${files.length} files: one trace would be right.`); }
     const [file] = files, bytes = new Uint8Array(await file.slice(0, this.listed.trace_bytes_max + 1).arrayBuffer());
     this.pause();
     await this.playing;
@@ -315,6 +315,17 @@ const page = {
     }
   },
 
+  // Opens what the address says. A link that cannot be opened leaves a drive all the same.
+  async follow() {
+    const { lesson, all } = this.linked(location.hash);
+    try {
+      await (LESSONS.some(known => known.id === lesson) ? this.lesson(lesson) : this.open(all));
+    } catch (error) {
+      await this.open([DEFAULTS]);
+      this.wrong(error);
+    }
+  },
+
   async begin() {
     readColours();
     const engine = await Engine.made();
@@ -325,14 +336,13 @@ const page = {
     $("#specs").append(...this.listed.workloads.map(workload => element("option", { value: workload.name }, workload.about)));
     $("#parts tbody").append(...this.listed.parameters.map(({ name, range, default: usual, about }) =>
       element("tr", {}, ...[name, range, usual, about].map(text => element("td", {}, text)))));
-    const { lesson, all } = this.linked(location.hash);
-    if (lesson) { await this.lesson(lesson); } else { await this.open(all); }
     const frame = () => {
-      this.drives.forEach(drive => drive.board.draw());
+      this.drives.filter(drive => drive.state).forEach(drive => drive.board.draw());
       this.frames++;
       requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
+    await this.follow();
     document.body.dataset.ready = "true";
   },
 };
@@ -372,8 +382,8 @@ $("#history").addEventListener("pointerdown", () => { page.isDragging = true; })
 for (const id of ["#skew", "#ratio", "#speed"]) { $(id).addEventListener("input", () => page.labels()); }
 addEventListener("hashchange", () => page.busy(async () => {
   page.say("");
-  const { lesson, all } = page.linked(location.hash);
-  await (lesson ? page.lesson(lesson) : page.open(all));
+  page.leave();
+  await page.follow();
 }));
 addEventListener("resize", () => page.drives.forEach(drive => { drive.board.fit(); drive.shownAt = 0; drive.show(drive.state); }));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {

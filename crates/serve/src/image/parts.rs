@@ -90,7 +90,16 @@ mod tests {
             ("geckoftl", &[("power.block-log", "on")][..]),
             ("d-choices", &[("collection", "slices")][..]),
             ("page", &[("placement", "handles")][..]),
-            ("fifo", &[("slc", "cache"), ("slc.blocks", "9"), ("slc.bits", "4"), ("slc.full", "bypass")][..]),
+            (
+                "fifo",
+                &[
+                    ("slc", "cache"),
+                    ("slc.room", "dynamic"),
+                    ("slc.blocks", "9"),
+                    ("slc.bits", "4"),
+                    ("slc.full", "bypass"),
+                ][..],
+            ),
             ("dual-greedy", &[][..]),
             ("dac", &[][..]),
             ("sepbit", &[][..]),
