@@ -176,6 +176,9 @@ Say that three quarters are live. Then erasing a block gains a quarter of it, an
   },
 ];
 
+// Thrown where a lesson goes on that was left.
+const LEFT = Symbol("left");
+
 // A lesson that is being given.
 class Lesson {
   constructor(lesson, page) {
@@ -194,7 +197,10 @@ class Lesson {
     this.tell(this.lesson.steps[0][0]);
   }
 
-  open(a, b) { return this.page.open(b ? [a, b] : [a]); }
+  open(a, b) { this.here(); return this.page.open(b ? [a, b] : [a]); }
+
+  // A lesson that was left does nothing any more.
+  here() { if (this.page.current !== this) { throw LEFT; } }
 
   // So many requests, in parts that one sees.
   run(requests, drives = this.page.drives) {
@@ -203,6 +209,7 @@ class Lesson {
       for (let left = requests; left > 0;) {
         const asked = Math.min(left, Math.ceil(requests / parts)), begin = drive.state.step;
         await drive.fast(asked, 1000);
+        this.here();
         left -= drive.state.step - begin;
         if (!drive.state.is_on || drive.state.step === begin) { break; }
         await new Promise(requestAnimationFrame);
@@ -214,11 +221,13 @@ class Lesson {
   }
 
   tell(text, isVerdict = false) {
+    this.here();
     const said = typeof text === "function" ? text(this) : text;
     $("#lesson-text").replaceChildren(...said.split("\n").map(line => element("p", isVerdict ? { class: "verdict" } : {}, line)));
     const steps = this.lesson.steps.length;
     $("#lesson-at").textContent = this.isDone ? "done" : this.at < steps ? `${this.at + 1} of ${steps + 1}` : `${steps + 1} of ${steps + 1}: the question`;
     $("#lesson-next").hidden = this.at >= steps && !this.isDone;
+    $("#lesson-next").disabled = false;
     $("#lesson-next").textContent = this.isDone ? "next lesson" : "do it";
     $("#lesson-options").replaceChildren();
     this.panel.dataset.at = this.isDone ? "done" : this.at < steps ? String(this.at) : "question";
@@ -235,7 +244,7 @@ class Lesson {
     try {
       await this.lesson.steps[this.at++][1](this);
     } finally {
-      $("#lesson-next").disabled = false;
+      if (this.page.current === this) { $("#lesson-next").disabled = false; }
     }
     if (this.at < this.lesson.steps.length) { return this.tell(this.lesson.steps[this.at][0]); }
     this.tell(this.lesson.question);

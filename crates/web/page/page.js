@@ -310,7 +310,7 @@ const page = {
   async busy(what) {
     $("#wrong").hidden = true;
     document.body.dataset.busy = String(Number(document.body.dataset.busy ?? 0) + 1);
-    try { await what(); } catch (error) { this.wrong(error); } finally {
+    try { await what(); } catch (error) { if (error !== LEFT) { this.wrong(error); } } finally {
       document.body.dataset.busy = String(Number(document.body.dataset.busy) - 1);
     }
   },
