@@ -172,3 +172,13 @@ fn a_dynamic_cache_shrinks_as_the_drive_fills() {
     let counter = |name: &str| overwritten.counters[name];
     assert!(counter("slc_pages") > 9 * counter("slc_bypassed"), "{} {}", counter("slc_pages"), counter("slc_bypassed"));
 }
+
+/// A sample does not tell blocks of the cache from others.
+#[test]
+fn a_sampled_victim_and_an_slc_cache_are_refused_together() {
+    for ftl in ["page", "geckoftl"] {
+        let mut composition = Preset::named(ftl).unwrap().composition;
+        let error = composition.set_all(&[("victim", "sampled"), ("slc", "cache")]).unwrap_err().to_string();
+        assert!(error.contains("may choose a block of an SLC cache"), "{error}");
+    }
+}

@@ -53,6 +53,7 @@ impl PageParts {
             (true, true) => {
                 ("validity", "victim=sampled counts a part of the blocks: an empty one would not be noticed")
             }
+            (true, _) if self.slc.name().is_some() => ("slc", "victim=sampled may choose a block of an SLC cache"),
             (true, _) if self.placement.counts_all() => {
                 ("placement", "it needs the live pages of all blocks, and victim=sampled counts a part of them")
             }

@@ -32,8 +32,8 @@ impl PageMapped {
         self.blocks.free() < self.reserve()
     }
 
-    /// Collects until the reserve is full again, or by a batch fuller. No request waits for that: a block that is given back is not erased
-    /// before everything so far is on flash.
+    /// Collects until the reserve is full again, or by a batch fuller. No request waits for that: a block that is given
+    /// back is not erased before everything so far is on flash.
     #[inline(never)]
     pub(super) fn make_space<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<(), FtlError> {
         self.settle(nand, at)?;
