@@ -25,7 +25,7 @@ struct Expected {
     now: u64,
     /// Further possible content after a power cut: a trim not yet flushed brought back.
     or: Option<u64>,
-    /// That has decayed: further possible content, should it come back.
+    /// That has decayed, or what a cut may take the page back to: further possible content, should it come back.
     or_doubt: Doubt,
     /// It was written since the last flush, or trimmed, where that may be taken back.
     since: Option<Since>,
@@ -41,6 +41,13 @@ struct Since {
     zeros: bool,
     /// The tag that it had then, or the first since.
     from: u64,
+}
+
+impl Expected {
+    /// The doubt about what a cut may take the page back to, once it is written or trimmed.
+    fn doubt_behind(&self, since: Option<Since>) -> Doubt {
+        since.map_or(Doubt::None, |_| self.doubt.max(self.or_doubt))
+    }
 }
 
 impl Since {
@@ -200,7 +207,8 @@ impl Model {
         for page in 0..self.logical_pages() {
             let before = self.pages[page as usize];
             if before.since.is_some() {
-                self.set(page, Expected { since: None, ..before });
+                let or_doubt = if before.or.is_some() { before.or_doubt } else { Doubt::None };
+                self.set(page, Expected { since: None, or_doubt, ..before });
             }
         }
     }
@@ -247,8 +255,8 @@ impl Model {
                     if before.gone {
                         self.set(page, Expected { now: 0, gone: false, since, ..before });
                     } else if before.now != 0 {
-                        let or = Some(before.now);
-                        self.set(page, Expected { now: 0, or, or_doubt: Doubt::None, since, ..before });
+                        let (or, or_doubt) = (Some(before.now), before.doubt_behind(since));
+                        self.set(page, Expected { now: 0, or, or_doubt, since, ..before });
                     }
                 }
             }
@@ -295,8 +303,10 @@ impl Model {
 
     /// The page was written, and the power was not cut.
     pub(crate) fn written(&mut self, page: u32, tag: u64) {
-        let since = self.may_lose().then(|| Since::written(&self.pages[page as usize], tag));
-        self.set(page, Expected { now: tag, since, ..Expected::default() });
+        let before = self.pages[page as usize];
+        let since = self.may_lose().then(|| Since::written(&before, tag));
+        let or_doubt = before.doubt_behind(since);
+        self.set(page, Expected { now: tag, or_doubt, since, ..Expected::default() });
     }
 
     /// The page's content is doubtful from now on.
@@ -451,6 +461,19 @@ mod tests {
         assert_eq!(allowed(&model, None), ["nothing", "2", "3", "4", "5"]);
         model.observed(PAGE, Some(tag(2, PAGE)));
         assert_eq!(allowed(&model, None), ["2"]);
+    }
+
+    #[test]
+    fn what_a_volatile_cache_loses_shows_the_decayed_page_behind_it_until_a_flush() {
+        let mut model = Model::new(8).that_loses(Loses::OfCache { of_ftl: false });
+        write(&mut model, 1);
+        model.acknowledged(&Request::Flush, 2);
+        model.doubt(PAGE, Doubt::Unreadable);
+        write(&mut model, 3);
+        assert!(model.judge(PAGE, None).is_err());
+        assert_eq!(allowed(&model, None), ["nothing", "1", "2", "3", "4", "5"]);
+        model.acknowledged(&Request::Flush, 4);
+        assert_eq!(allowed(&model, None), ["3"]);
     }
 
     #[test]
