@@ -41,7 +41,7 @@ pub use barriers::Barrier;
 pub use config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, FastParts,
     FastSequential, GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme,
-    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize,
+    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, Prefetch, SuperblockParts, Switch, Synchronize,
     TrimPages, ValidityPart, WearPart, parameters,
 };
 pub use counter::Counter;

@@ -4,7 +4,7 @@ use crate::barriers::Barriers;
 use crate::config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, Evict, FastParts, GeckoMerge,
     IntegrityPart, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts,
-    PowerPart, SuperblockParts, Switch, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
+    PowerPart, Prefetch, SuperblockParts, Switch, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;
@@ -34,6 +34,7 @@ const PAGED: MappingPart = MappingPart::Paged {
     cache_entries: 0,
     on_miss: OnMiss::Fetch,
     evict: Evict::Lru,
+    prefetch: Prefetch::Nothing,
     log: 0,
     dirty: DirtyLimit::DEFAULT,
     directory: DirectoryPart::Flat,
@@ -43,6 +44,7 @@ const LAZY: MappingPart = MappingPart::Paged {
     cache_entries: 0,
     on_miss: OnMiss::Lazy,
     evict: Evict::Lru,
+    prefetch: Prefetch::Nothing,
     log: 0,
     dirty: DirtyLimit::DEFAULT,
     directory: DirectoryPart::Flat,
@@ -54,6 +56,19 @@ const GECKO: ValidityPart = ValidityPart::Gecko { size_ratio: 2, partitions: 0, 
 
 const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
 
+const TPFTL: PageParts = PageParts {
+    mapping: MappingPart::Paged {
+        cache_entries: 0,
+        on_miss: OnMiss::Fetch,
+        evict: Evict::TwoLevel,
+        prefetch: Prefetch::Selective,
+        log: 0,
+        dirty: DirtyLimit::DEFAULT,
+        directory: DirectoryPart::Flat,
+    },
+    ..DFTL
+};
+
 const GECKOFTL: PageParts =
     PageParts { mapping: LAZY, validity: GECKO, metadata: MetadataPart::Left, power: PowerPart::GECKO_REC, ..PAGE };
 
@@ -63,6 +78,7 @@ const PHELSUMA: PageParts = PageParts {
         cache_entries: 0,
         on_miss: OnMiss::Lazy,
         evict: Evict::Lru,
+        prefetch: Prefetch::Nothing,
         log: 30,
         dirty: DirtyLimit::DEFAULT,
         directory: DirectoryPart::Flat,
@@ -193,6 +209,11 @@ pub const PRESETS: &[Preset] = &[
         composition: Composition::PageMapped(DFTL),
     },
     Preset {
+        name: "tpftl",
+        about: "as dftl with a cache of two levels, which fetches what a request and a run need along (TPFTL)",
+        composition: Composition::PageMapped(TPFTL),
+    },
+    Preset {
         name: "dftl-noflush",
         about: "as dftl without a battery: a cut is followed by a scan, and nothing is lost (NOFLUSH, LAST++ section 5.3)",
         composition: Composition::PageMapped(PageParts { power: PowerPart::Synchronize, ..DFTL }),
@@ -232,6 +253,7 @@ pub const PRESETS: &[Preset] = &[
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
                 evict: Evict::Lru,
+                prefetch: Prefetch::Nothing,
                 log: 0,
                 dirty: DirtyLimit { percent: 10, synchronize: Synchronize::PhysicalBlock },
                 directory: DirectoryPart::Flat,
@@ -248,6 +270,7 @@ pub const PRESETS: &[Preset] = &[
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
                 evict: Evict::Lru,
+                prefetch: Prefetch::Nothing,
                 log: 0,
                 dirty: DirtyLimit { percent: 10, synchronize: Synchronize::TranslationPage },
                 directory: DirectoryPart::BTree { nodes: 0, fanout: 0 },
@@ -275,6 +298,7 @@ pub const PRESETS: &[Preset] = &[
                 cache_entries: 0,
                 on_miss: OnMiss::Fetch,
                 evict: Evict::Lru,
+                prefetch: Prefetch::Nothing,
                 log: 0,
                 dirty: DirtyLimit::DEFAULT,
                 directory: DirectoryPart::BTree { nodes: 0, fanout: 0 },

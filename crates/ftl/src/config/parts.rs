@@ -30,6 +30,8 @@ part! { "mapping" "where each logical page is";
                 each_of(OnMiss::EACH).default_is(1).does("misses").label("{}").shown_first()];
             evict: Evict "which entry goes where there is no room" ["mapping.evict",
                 each_of(Evict::EACH).does("evicts").label("evict={}")];
+            prefetch: Prefetch "entries that are cached with one that was missed" ["mapping.prefetch",
+                each_of(Prefetch::EACH).label("prefetch={}")];
             log: u32 "share of the table that may wait in the mapping log of paged; with 0 there is none"
                 ["mapping.log", number(0, 250, 0).unit("thousandths").default_means("none").label("log={}")];
             dirty: DirtyLimit "How many of the entries may be dirty." = (DirtyLimit::DEFAULT);
@@ -58,6 +60,13 @@ values! { Evict "Which cached entry goes first." {
     Lru "lru" "The one used longest ago (GeckoFTL section 2)."
     CleanFirst "clean-first" "One that a synchronization has written along: a host that writes has no use for it."
     Fullest "fullest" "Of those used longest ago a clean one, or one whose translation page has the most dirty entries."
+    TwoLevel "two-level" "A clean one of the translation page used longest ago (TPFTL)."
+} }
+
+values! { Prefetch "Which entries are cached with one that was missed (TPFTL)." {
+    Nothing "none" "None."
+    Request "request" "The others of its request that stand in the same translation page."
+    Selective "selective" "Those, and as many more as are cached before it, where accesses are sequential."
 } }
 
 group! {

@@ -64,6 +64,7 @@ impl PageMapped {
         debug_assert!(!self.blocks.is_mounting(), "the host writes to a drive that is being mounted");
         let page_bytes = self.blocks.geometry().page_bytes();
         request.check(&self.shape, page_bytes)?;
+        self.mapping.requested(request.first.0..request.first.0 + request.pages);
         let mut done = at;
         for index in 0..request.pages {
             let key = LogicalPage(request.first.0 + index);

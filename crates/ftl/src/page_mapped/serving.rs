@@ -63,6 +63,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         at: Time,
         sink: &mut dyn ReadSink,
     ) -> Result<Time, FtlError> {
+        self.mapping.requested(first.0..first.0.saturating_add(pages));
         host_read::read(self, nand, (first, pages), cause, at, sink)
     }
 

@@ -47,12 +47,12 @@ impl AnyMapping {
                 let layout = MuMapping::layout(geometry, record_bits)?;
                 MuMapping::new(geometry, layout, logical_pages, partition).into()
             }
-            MappingPart::Paged { cache_entries, on_miss, evict, log, dirty, directory } => {
-                let entries = PagedMapping::cache_entries_of(logical_pages, cache_entries);
-                let barriers = config.barriers();
-                let mut paged = PagedMapping::new(geometry, logical_pages, entries, on_miss, directory, barriers);
+            MappingPart::Paged { cache_entries, on_miss, evict, prefetch, log, dirty, directory } => {
+                let entries = PagedMapping::cache_entries_of(logical_pages, cache_entries, evict);
+                let (how, barriers) = ((on_miss, evict), config.barriers());
+                let mut paged = PagedMapping::new(geometry, logical_pages, entries, how, directory, barriers);
                 paged.limit_dirty(dirty, config.composition.power);
-                paged.evict(evict);
+                paged.prefetch(prefetch);
                 if log > 0 {
                     paged.keep_log(geometry, log);
                 }
@@ -130,6 +130,11 @@ impl Mapping for AnyMapping {
     #[inline]
     fn is_lazy(&self) -> bool {
         each!(self, own => own.is_lazy())
+    }
+
+    #[inline]
+    fn requested(&mut self, pages: Range<u32>) {
+        each!(self, own => own.requested(pages));
     }
 
     #[inline]

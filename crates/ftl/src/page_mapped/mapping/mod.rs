@@ -125,6 +125,10 @@ pub(crate) trait Mapping: Clone {
         false
     }
 
+    /// A request of the host begins, of these logical pages.
+    #[inline]
+    fn requested(&mut self, _pages: Range<u32>) {}
+
     /// Where `key` is.
     fn lookup<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) -> Place;
 

@@ -83,7 +83,7 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DirectoryPart, DirtyLimit, Evict, OnMiss};
+    use crate::config::{DirectoryPart, DirtyLimit, Evict, OnMiss, Prefetch};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::parts::PageMapped;
     use crate::page_mapped::validity::AnyValidity;
@@ -109,6 +109,7 @@ mod tests {
                     cache_entries: 256,
                     on_miss: OnMiss::Lazy,
                     evict: Evict::Lru,
+                    prefetch: Prefetch::Nothing,
                     log: 0,
                     dirty: DirtyLimit::DEFAULT,
                     directory: DirectoryPart::Flat,

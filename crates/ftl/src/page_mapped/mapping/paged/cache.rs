@@ -1,39 +1,28 @@
 //! The cache of mapping entries, with a dirty and a UIP flag each (GeckoFTL section 4).
 //!
-//! The paper has one order of use over all entries. Links and a hash for it took 36 bytes an entry, beside the eight of
-//! the entry itself. Here an entry belongs to a *set* of sixteen places ([`set`]), found by its key. A set has an exact
-//! order of use, and what must go is the oldest of it. That takes eleven bytes an entry in all, allocated once.
-//!
-//! The paper finds the dirty entries of a translation page by a tree over the cache. Here they are in a list. Some
-//! translation pages share a list, so that the heads take half a byte an entry. A synchronization touches a few entries
-//! besides its own, whatever the size of the cache. Links of two bytes reach 65,536 places: in a larger cache the
-//! entries of a list lie in a *window* of sets.
-//!
-//! A recovery may find entries for which their sets have no room. These *surplus* entries are in sets of their own, and
-//! leave before the drive serves.
+//! What goes where there is no room is a matter of its order: of entries alone ([`sets`]), or of translation pages and
+//! their entries ([`two_level`]). The slot of an entry stays the same as long as it is cached.
 
 mod lists;
 mod set;
+mod sets;
+mod two_level;
 
 use crate::RamLedger;
 use crate::config::Evict;
-use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
-use set::{DIRTY, Set, UIP, UNSURE, UPDATED, WAYS};
+use sets::SetCache;
+use two_level::TwoLevelCache;
 
-/// No entry: the end of a list.
-const NONE: u16 = u16::MAX;
-
-/// Sets that an entry may be in, where those go first that are clean: its own, and those behind it. In one set alone
-/// there is too often none that is clean.
-const REACH: usize = 4;
-
-/// Sets of a window: links reach all of their places.
-const WINDOW_MAX: usize = NONE as usize / WAYS - REACH;
-
-/// Entries of the cache for each list of dirty entries.
-const ENTRIES_PER_LIST: u32 = 4;
+/// An entry of which the translation page is out of date.
+const DIRTY: u8 = 1;
+/// A before-image is not identified yet.
+const UIP: u8 = 2;
+/// Updated since the checkpoints' hand came by.
+const UPDATED: u8 = 4;
+/// Found by a recovery: what its translation page names is stale, and was perhaps reported (GeckoFTL appendix C.3.2).
+const UNSURE: u8 = 8;
 
 /// A place in the cache, of which an entry has one as long as it is cached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
@@ -43,54 +32,11 @@ impl Slot {
     /// The first one.
     pub(super) const FIRST: Self = Self(0);
 
-    #[inline]
-    fn new(set: usize, way: usize) -> Self {
-        Self((set * WAYS + way) as u32)
-    }
-
     /// Its number: below that of the cache's slots.
     #[inline]
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
-
-    #[inline]
-    fn set(self) -> usize {
-        self.index() / WAYS
-    }
-
-    #[inline]
-    fn way(self) -> usize {
-        self.index() % WAYS
-    }
-}
-
-/// Mapping entries in RAM.
-#[derive(Clone, Preserve)]
-pub(super) struct MappingCache {
-    /// Those that have a number of surplus entries follow the regular ones.
-    sets: Vec<Set>,
-    regular: usize,
-    /// Regular sets from this one on have one place less than those before.
-    wider: usize,
-    /// Places of the sets before `wider`.
-    ways: usize,
-    /// Sets of a window: all regular ones, or as many as links reach.
-    window: usize,
-    capacity: u32,
-    /// More entries that a recovery may find.
-    spare: u32,
-    evict: Evict,
-    /// By list: its first dirty entry.
-    lists: Vec<u16>,
-    /// Where the dirty entries are, if they become clean together.
-    together: Option<Vec<Slot>>,
-    entries_per_page: u32,
-    /// Entries of regular sets.
-    len: u32,
-    surplus: u32,
-    dirty_count: u32,
-    unsure_count: u32,
 }
 
 /// One of `n`, evenly, and the same for the same number.
@@ -100,322 +46,295 @@ fn scattered(number: u32, n: usize) -> usize {
     ((hash * n as u64) >> 32) as usize
 }
 
+/// Mapping entries in RAM.
+#[derive(Clone, Preserve)]
+pub(super) struct MappingCache {
+    order: Order,
+    /// Where the dirty entries are, if they become clean together.
+    together: Option<Vec<Slot>>,
+}
+
+/// The entries, in the order in which they go.
+#[derive(Clone, Preserve)]
+enum Order {
+    Entries(SetCache),
+    TwoLevel(TwoLevelCache),
+}
+
+/// Calls the one that it is.
+macro_rules! each {
+    ($order:expr, $own:ident => $ask:expr) => {
+        match $order {
+            Order::Entries($own) => $ask,
+            Order::TwoLevel($own) => $ask,
+        }
+    };
+}
+
 impl MappingCache {
     /// Of `capacity` entries, and of `spare` more that a recovery may find.
-    pub(super) fn new(capacity: u32, spare: u32, translation_pages: u32, entries_per_page: u32) -> Self {
-        let regular = (capacity as usize).div_ceil(WAYS).max(1);
-        let narrower = regular * (capacity as usize).div_ceil(regular) - capacity as usize;
-        let lists = translation_pages.min(capacity / ENTRIES_PER_LIST).max(1);
-        Self {
-            sets: vec![Set::new(); regular],
-            regular,
-            wider: regular - narrower,
-            ways: (capacity as usize).div_ceil(regular),
-            window: regular.min(WINDOW_MAX),
-            capacity,
-            spare,
-            evict: Evict::Lru,
-            lists: vec![NONE; lists as usize],
-            together: None,
-            entries_per_page,
-            len: 0,
-            surplus: 0,
-            dirty_count: 0,
-            unsure_count: 0,
-        }
+    pub(super) fn new(
+        capacity: u32,
+        spare: u32,
+        translation_pages: u32,
+        entries_per_page: u32,
+        evict: Evict,
+    ) -> Self {
+        let order = match evict {
+            Evict::TwoLevel => {
+                Order::TwoLevel(TwoLevelCache::new(capacity, spare, translation_pages, entries_per_page))
+            }
+            _ => Order::Entries(SetCache::new(capacity, spare, translation_pages, entries_per_page, evict)),
+        };
+        Self { order, together: None }
     }
 
-    /// Which entry goes first. To be said while there is none.
-    pub(super) fn evict(&mut self, evict: Evict) {
-        debug_assert_eq!(self.len(), 0, "entries are where they are not looked for");
-        self.evict = evict;
+    /// How many entries a cache can hold whose RAM is `asked` times eight bytes.
+    pub(super) fn entries_in(asked: u32, evict: Evict) -> u32 {
+        match evict {
+            Evict::TwoLevel => two_level::entries_in(asked),
+            Evict::Lru | Evict::CleanFirst | Evict::Fullest => asked,
+        }
     }
 
     /// How many entries it can hold.
     pub(super) fn capacity(&self) -> u32 {
-        self.capacity
+        each!(&self.order, own => own.capacity())
     }
 
     /// How many slots there are.
     pub(super) fn slots(&self) -> usize {
-        self.regular * WAYS
+        each!(&self.order, own => own.slots())
     }
 
     /// How many of its entries are not in translation pages.
+    #[inline]
     pub(super) fn dirty_count(&self) -> u32 {
-        self.dirty_count
-    }
-
-    /// How many entries there are.
-    fn len(&self) -> u32 {
-        self.len + self.surplus
+        each!(&self.order, own => own.dirty_count())
     }
 
     /// Whether not even a recovery can enter another.
     pub(super) fn has_no_room(&self) -> bool {
-        self.len() >= self.capacity.saturating_add(self.spare)
-    }
-
-    /// Places of a set.
-    #[inline]
-    fn ways(&self, set: usize) -> usize {
-        match set {
-            set if set < self.wider => self.ways,
-            set if set < self.regular => self.ways - 1,
-            _ => WAYS,
-        }
-    }
-
-    /// The regular set that is so many behind another.
-    #[inline]
-    fn behind(&self, set: usize, by: usize) -> usize {
-        let behind = set + by;
-        if behind < self.regular { behind } else { behind - self.regular }
-    }
-
-    /// The set that an entry belongs to.
-    #[inline]
-    fn home(&self, key: u32) -> usize {
-        if self.window == self.regular {
-            return scattered(key, self.regular);
-        }
-        let start = self.window_of(self.list_of(key / self.entries_per_page));
-        self.behind(start, scattered(key, self.window))
-    }
-
-    /// The sets that an entry may be in.
-    #[inline]
-    fn within_reach(&self, home: usize) -> impl Iterator<Item = usize> + '_ {
-        let reach = if self.evict == Evict::Lru { 1 } else { REACH.min(self.regular) };
-        (0..reach).map(move |by| self.behind(home, by))
-    }
-
-    #[inline]
-    fn set_of(&self, slot: Slot) -> &Set {
-        &self.sets[slot.set()]
-    }
-
-    #[inline]
-    fn set_of_mut(&mut self, slot: Slot) -> &mut Set {
-        &mut self.sets[slot.set()]
-    }
-
-    #[inline]
-    fn find_in(&self, set: usize, key: u32) -> Option<Slot> {
-        self.sets[set].find(key).map(|way| Slot::new(set, way))
+        each!(&self.order, own => own.has_no_room())
     }
 
     #[inline]
     pub(super) fn find(&self, key: u32) -> Option<Slot> {
-        let found = self.within_reach(self.home(key)).find_map(|set| self.find_in(set, key));
-        if self.surplus > 0 && found.is_none() {
-            return (self.regular..self.sets.len()).find_map(|set| self.find_in(set, key));
-        }
-        found
+        each!(&self.order, own => own.find(key))
     }
 
     #[inline]
     pub(super) fn key(&self, slot: Slot) -> u32 {
-        self.set_of(slot).key(slot.way())
+        each!(&self.order, own => own.key(slot))
     }
 
     #[inline]
     pub(super) fn value(&self, slot: Slot) -> u32 {
-        self.set_of(slot).value(slot.way())
+        each!(&self.order, own => own.value(slot))
     }
 
     /// Whether a before-image of the page is not yet identified: the one that its translation page names.
     #[inline]
     pub(super) fn is_uip(&self, slot: Slot) -> bool {
-        self.set_of(slot).has(slot.way(), UIP)
+        each!(&self.order, own => own.has(slot, UIP))
     }
 
     #[inline]
     pub(super) fn is_dirty(&self, slot: Slot) -> bool {
-        self.set_of(slot).has(slot.way(), DIRTY)
+        each!(&self.order, own => own.has(slot, DIRTY))
     }
 
     /// Whether a recovery found it, and its translation page was not read since.
     #[inline]
     pub(super) fn is_unsure(&self, slot: Slot) -> bool {
-        self.set_of(slot).has(slot.way(), UNSURE)
+        each!(&self.order, own => own.has(slot, UNSURE))
     }
 
     /// Whether there is any such entry.
     #[inline]
     pub(super) fn has_unsure(&self) -> bool {
-        self.unsure_count > 0
+        each!(&self.order, own => own.has_unsure())
     }
 
     /// What its translation page names was looked at: there is nothing left to identify.
     pub(super) fn made_sure(&mut self, slot: Slot) {
-        self.unsure_count -= u32::from(self.is_unsure(slot));
-        self.set_of_mut(slot).clear(slot.way(), UNSURE | UIP);
-    }
-
-    /// An entry that a recovery found: dirty, and perhaps with an unidentified before-image.
-    fn set_unsure(&mut self, slot: Slot, value: u32) {
-        self.set_dirty(slot, value);
-        self.unsure_count += u32::from(!self.is_unsure(slot));
-        let set = self.set_of_mut(slot);
-        set.clear(slot.way(), UPDATED);
-        set.set(slot.way(), UNSURE | UIP);
-        debug_assert!(self.unsure_count <= self.dirty_count, "an entry is unsure and not dirty");
+        each!(&mut self.order, own => own.made_sure(slot));
     }
 
     #[inline]
     pub(super) fn set_uip(&mut self, slot: Slot, uip: bool) {
-        let set = self.set_of_mut(slot);
-        if uip { set.set(slot.way(), UIP) } else { set.clear(slot.way(), UIP) }
+        each!(&mut self.order, own => own.set_uip(slot, uip));
     }
 
     /// The hand of the checkpoints comes by: whether the entry there is dirty and was not updated since last time.
     #[inline]
     pub(super) fn visited(&mut self, slot: Slot) -> bool {
-        let set = self.set_of_mut(slot);
-        let is_old = set.has(slot.way(), DIRTY) && !set.has(slot.way(), UPDATED);
-        set.clear(slot.way(), UPDATED);
-        is_old
+        each!(&mut self.order, own => own.visited(slot))
     }
 
     /// The place after this one, where there can be an entry while the drive serves: after the last one the first.
     #[inline]
     pub(super) fn after(&self, slot: Slot) -> Slot {
-        if slot.way() + 1 < self.ways(slot.set()) {
-            return Slot(slot.0 + 1);
-        }
-        Slot::new(self.behind(slot.set(), 1), 0)
+        each!(&self.order, own => own.after(slot))
     }
 
     /// Every entry.
     pub(super) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
-        let slots = (0..self.sets.len() * WAYS).map(|slot| Slot(slot as u32));
-        slots.filter(|slot| !self.is_vacant(*slot))
-    }
-
-    #[inline]
-    fn is_vacant(&self, slot: Slot) -> bool {
-        self.set_of(slot).is_vacant(slot.way())
-    }
-
-    /// A place without an entry where that of `key` can be.
-    fn vacant(&self, home: usize) -> Option<Slot> {
-        let vacant = |set: usize| self.sets[set].vacant(self.ways(set)).map(|way| Slot::new(set, way));
-        self.within_reach(home).find_map(vacant)
-    }
-
-    /// Where the entry of `key` will be, which is not cached. The one that is there must go: if it is dirty, its
-    /// translation page must be synchronized, and this asked again.
-    pub(super) fn place_for(&self, key: u32) -> Slot {
-        let home = self.home(key);
-        if self.len < self.capacity
-            && let Some(vacant) = self.vacant(home)
-        {
-            return vacant;
-        }
-        let oldest = |set: usize| Slot::new(set, self.sets[set].oldest(self.ways(set)));
-        match self.evict {
-            Evict::Lru => oldest(home),
-            Evict::CleanFirst => {
-                let clean = self.within_reach(home).map(oldest).find(|slot| !self.is_dirty(*slot));
-                clean.unwrap_or_else(|| oldest(home))
-            }
-            Evict::Fullest => self.clean_or_fullest(home),
-        }
-    }
-
-    /// Of the entries used longest ago, half of a set, one that is clean, or one whose translation page has the most
-    /// dirty entries.
-    fn clean_or_fullest(&self, home: usize) -> Slot {
-        let old = |set: usize| self.sets[set].older_half(self.ways(set)).map(move |way| Slot::new(set, way));
-        let age = |slot: &Slot| self.set_of(*slot).age(slot.way());
-        let clean = |set: usize| old(set).filter(|slot| !self.is_dirty(*slot)).max_by_key(age);
-        let fullest = || {
-            let dirty = |slot: &Slot| self.dirty_of(self.key(*slot) / self.entries_per_page).count();
-            old(home).max_by_key(|slot| (dirty(slot), age(slot)))
+        let (sets, nodes) = match &self.order {
+            Order::Entries(sets) => (Some(sets.iter()), None),
+            Order::TwoLevel(nodes) => (None, Some(nodes.iter())),
         };
-        let found = self.within_reach(home).find_map(clean).or_else(fullest);
-        found.unwrap_or_else(|| Slot::new(home, self.sets[home].oldest(self.ways(home))))
+        sets.into_iter().flatten().chain(nodes.into_iter().flatten())
+    }
+
+    /// The entry that must leave for that of `key`, which is not cached: None where there is room. If it is dirty, its
+    /// translation page must be synchronized first. This is to be asked again once it has left.
+    #[inline]
+    pub(super) fn must_go(&self, key: u32) -> Option<Slot> {
+        match &self.order {
+            Order::Entries(sets) => Some(sets.place_for(key)).filter(|slot| sets.has(*slot, DIRTY)),
+            Order::TwoLevel(nodes) => nodes.must_go(key),
+        }
+    }
+
+    /// The entry, which is clean, is not cached any more. False where it stays until another takes its place.
+    #[inline]
+    pub(super) fn leave(&mut self, slot: Slot) -> bool {
+        match &mut self.order {
+            Order::Entries(_) => false,
+            Order::TwoLevel(nodes) => {
+                nodes.leave(slot);
+                true
+            }
+        }
+    }
+
+    /// Whether there is a place for another entry, if more room than was declared is taken for it. Only a recovery leaves
+    /// so many.
+    #[inline]
+    pub(super) fn has_place(&self) -> bool {
+        match &self.order {
+            Order::Entries(_) => false,
+            Order::TwoLevel(nodes) => nodes.has_place(),
+        }
     }
 
     /// The entry has been used.
     #[inline]
     pub(super) fn touch(&mut self, slot: Slot) {
-        self.set_of_mut(slot).touch(slot.way());
+        each!(&mut self.order, own => own.touch(slot));
     }
 
-    /// The entry is to go first.
-    fn demote(&mut self, slot: Slot) {
-        let ways = self.ways(slot.set());
-        self.set_of_mut(slot).make_oldest(slot.way(), ways);
-    }
-
-    /// A new entry, clean, just used, in the place of one that is clean.
+    /// A new entry, clean, just used. There is room.
     #[inline]
     pub(super) fn insert(&mut self, key: u32, value: u32) -> Slot {
-        debug_assert!(self.find(key).is_none(), "an entry is cached twice");
-        let slot = self.place_for(key);
-        debug_assert!(!self.set_of(slot).has(slot.way(), DIRTY | UIP), "a dirty entry is evicted");
-        self.len += u32::from(self.is_vacant(slot));
-        self.enter(slot, key, value);
-        slot
+        each!(&mut self.order, own => own.insert(key, value))
     }
 
-    fn enter(&mut self, slot: Slot, key: u32, value: u32) {
-        let set = self.set_of_mut(slot);
-        set.enter(slot.way(), key, value);
-        set.touch(slot.way());
+    /// A new entry, clean, that nobody has asked for so far. There is room.
+    pub(super) fn insert_prefetched(&mut self, key: u32, value: u32) {
+        match &mut self.order {
+            Order::Entries(sets) => {
+                sets.insert(key, value);
+            }
+            Order::TwoLevel(nodes) => nodes.insert_prefetched(key, value),
+        }
+    }
+
+    /// How many of the entries right before `key` are cached, where accesses were sequential of late (TPFTL's selective
+    /// prefetching).
+    pub(super) fn run_before(&self, key: u32) -> u32 {
+        match &self.order {
+            Order::Entries(_) => 0,
+            Order::TwoLevel(nodes) => nodes.run_before(key),
+        }
     }
 
     /// A recovery has found an entry, which is dirty. Those used last come first. There must be room.
     pub(super) fn insert_found(&mut self, key: u32, value: u32) {
-        debug_assert!(!self.has_no_room() && self.find(key).is_none());
-        let slot = self.vacant(self.home(key));
-        self.len += u32::from(slot.is_some());
-        let slot = slot.unwrap_or_else(|| self.room_for_surplus());
-        self.enter(slot, key, value);
-        self.demote(slot);
-        self.set_unsure(slot, value);
-    }
-
-    fn room_for_surplus(&mut self) -> Slot {
-        let way = self.surplus as usize % WAYS;
-        if way == 0 {
-            self.sets.push(Set::new());
-        }
-        self.surplus += 1;
-        Slot::new(self.sets.len() - 1, way)
-    }
-
-    fn is_surplus(&self, slot: Slot) -> bool {
-        slot.set() >= self.regular
+        let slot = each!(&mut self.order, own => own.insert_found(key, value));
+        self.note_dirty(slot);
     }
 
     /// The surplus entry that must go next: after a recovery.
     pub(super) fn last_surplus(&self) -> Option<Slot> {
-        let last = self.surplus.checked_sub(1)?;
-        Some(Slot(self.slots() as u32 + last))
+        each!(&self.order, own => own.last_surplus())
     }
 
     /// Takes out that entry, which must be clean.
     pub(super) fn remove_surplus(&mut self) {
-        let Some(slot) = self.last_surplus() else { return };
-        debug_assert!(!self.is_dirty(slot), "a dirty entry is evicted");
-        self.set_of_mut(slot).leave(slot.way());
-        self.surplus -= 1;
-        if slot.way() == 0 {
-            self.sets.truncate(slot.set());
-            self.sets.shrink_to_fit();
+        each!(&mut self.order, own => own.remove_surplus());
+    }
+
+    /// The translation page's entry is out of date from now on.
+    #[inline]
+    pub(super) fn set_dirty(&mut self, slot: Slot, value: u32) {
+        if !self.is_dirty(slot) {
+            self.note_dirty(slot);
+        }
+        each!(&mut self.order, own => own.set_dirty(slot, value));
+    }
+
+    #[inline]
+    fn note_dirty(&mut self, slot: Slot) {
+        if let Some(together) = &mut self.together {
+            together.push(slot);
         }
     }
 
+    /// The dirty entries of a translation page.
+    #[inline]
+    pub(super) fn dirty_of(&self, translation_page: u32) -> impl Iterator<Item = Slot> + '_ {
+        let (sets, nodes) = match &self.order {
+            Order::Entries(sets) => (Some(sets.dirty_of(translation_page)), None),
+            Order::TwoLevel(nodes) => (None, Some(nodes.dirty_of(translation_page))),
+        };
+        sets.into_iter().flatten().chain(nodes.into_iter().flatten())
+    }
+
+    /// Whether a translation page has dirty entries.
+    #[inline]
+    pub(super) fn has_dirty(&self, translation_page: u32) -> bool {
+        self.dirty_of(translation_page).next().is_some()
+    }
+
+    /// All of its entries are in a translation page now. How many were not.
+    #[inline]
+    pub(super) fn clean(&mut self, translation_page: u32) -> u32 {
+        each!(&mut self.order, own => own.clean(translation_page))
+    }
+
+    /// All dirty entries will become clean together, mostly when there are so many. To be said while there is none.
+    pub(super) fn clean_together(&mut self, entries: u32) {
+        debug_assert_eq!(self.dirty_count(), 0, "entries are dirty already");
+        self.together = Some(Vec::with_capacity(entries as usize));
+    }
+
+    /// The dirty entries by key, where they become clean together.
+    pub(super) fn sorted_dirty(&mut self) -> &[Slot] {
+        let Some(mut together) = self.together.take() else { return &[] };
+        debug_assert_eq!(together.len(), self.dirty_count() as usize, "some became clean without others");
+        together.sort_unstable_by_key(|slot| self.key(*slot));
+        self.together.insert(together)
+    }
+
+    /// The same as [`sorted_dirty`](Self::sorted_dirty) has left them.
+    pub(super) fn dirty(&self) -> &[Slot] {
+        self.together.as_deref().unwrap_or_default()
+    }
+
+    /// All of them are in a run now.
+    pub(super) fn clean_all(&mut self) {
+        let Some(mut together) = self.together.take() else { return };
+        each!(&mut self.order, own => together.drain(..).for_each(|slot| own.clean_one_of_all(slot)));
+        self.together = Some(together);
+    }
+
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
-        let packed = u64::from(self.capacity) * 8;
-        ledger.structure("mapping.cache", packed);
-        let sets = (self.sets.capacity() * size_of::<Set>()) as u64;
-        ledger.index("index.cache_links", sets.saturating_sub(packed));
-        let together = self.together.as_ref().map_or(0, Vec::capacity) * size_of::<Slot>();
-        ledger.index("index.dirty_lists", (self.lists.capacity() * 2 + together) as u64);
+        each!(&self.order, own => own.ram(ledger));
+        if let Some(together) = &self.together {
+            ledger.index("index.dirty_together", (together.capacity() * size_of::<Slot>()) as u64);
+        }
     }
 }
 

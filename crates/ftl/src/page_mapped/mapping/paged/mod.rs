@@ -22,6 +22,7 @@ mod checkpoints;
 mod dirty_queue;
 mod log;
 mod part;
+mod prefetching;
 mod recovered;
 mod scan_mark;
 mod synchronized;
@@ -31,7 +32,7 @@ mod tree;
 use super::{LOST, MISLAID, NOWHERE, Place, TRIMMED, TRIMMED_FROM, entry_of, place_of};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
-use crate::config::{DirectoryPart, DirtyLimit, Evict, OnMiss, PowerPart};
+use crate::config::{DirectoryPart, DirtyLimit, Evict, OnMiss, PowerPart, Prefetch};
 use crate::medium::marks::SpareMarks;
 use crate::medium::{Saved, window};
 use crate::page_mapped::directory::PartRead;
@@ -47,6 +48,7 @@ use log::MappingLog;
 pub(crate) use log::Overruled;
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
+use prefetching::Prefetching;
 use synchronized::Says;
 use table::{TranslationTable, node_needs};
 
@@ -68,6 +70,7 @@ pub(crate) struct PagedMapping {
     checkpoints: Option<Checkpoints>,
     /// What bounds the number of dirty entries, and their age, where anything does.
     queue: Option<DirtyQueue>,
+    prefetch: Option<Prefetching>,
     says: Says,
     /// Where dirty entries wait on flash, if they do.
     log: Option<Box<MappingLog>>,
@@ -128,7 +131,7 @@ impl PagedMapping {
         geometry: &Geometry,
         logical_pages: u32,
         entries: u32,
-        on_miss: OnMiss,
+        (on_miss, evict): (OnMiss, Evict),
         directory: DirectoryPart,
         barriers: Barriers,
     ) -> Self {
@@ -138,12 +141,13 @@ impl PagedMapping {
             logical_pages,
             entries_per_page,
             table: TranslationTable::new(geometry, logical_pages, directory),
-            cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page),
+            cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page, evict),
             on_miss,
             fetches_for_placement: None,
             barriers,
             checkpoints: None,
             queue: None,
+            prefetch: None,
             says: Says::Nothing,
             log: None,
             names_trimmed: false,
@@ -154,9 +158,9 @@ impl PagedMapping {
         }
     }
 
-    /// Which entry goes first.
-    pub(crate) fn evict(&mut self, evict: Evict) {
-        self.cache.evict(evict);
+    /// Entries are fetched with others from now on.
+    pub(crate) fn prefetch(&mut self, prefetch: Prefetch) {
+        self.prefetch = Prefetching::of(prefetch, self.entries_per_page);
     }
 
     /// What it needs of the flash on a drive of so many logical pages with a cache of `entries`.
@@ -188,10 +192,11 @@ impl PagedMapping {
         }
     }
 
-    /// The entries that are cached: as requested, or 1/512 of the table (of four bytes an entry) at eight bytes an
-    /// entry, at least 1,024.
-    pub(crate) fn cache_entries_of(logical_pages: u32, asked: u32) -> u32 {
-        if asked == 0 { (logical_pages / 1024).max(1024) } else { asked }
+    /// The most entries that can be cached: in as much RAM as was requested, at eight bytes an entry, or 1/512 of the
+    /// table (of four bytes an entry), at least 8 KiB.
+    pub(crate) fn cache_entries_of(logical_pages: u32, asked: u32, evict: Evict) -> u32 {
+        let asked = if asked == 0 { (logical_pages / 1024).max(1024) } else { asked };
+        MappingCache::entries_in(asked, evict)
     }
 
     /// Translation pages of a table of so many logical pages.
@@ -247,12 +252,20 @@ impl PagedMapping {
 
     /// An entry as flash has it.
     fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.forget();
+        }
         if let Some(entry) = self.entry_in_log(io, key) {
             return entry;
         }
         match self.table.peek(io, self.translation_page_of(key)) {
             PartRead::Nowhere => entry_of(Place::Nowhere),
-            PartRead::Bytes(bytes, _) => get(bytes, key % self.entries_per_page),
+            PartRead::Bytes(bytes, _) => {
+                if let Some(prefetch) = &mut self.prefetch {
+                    prefetch.gather(&self.cache, bytes, key);
+                }
+                get(bytes, key % self.entries_per_page)
+            }
             PartRead::Unreadable => {
                 self.tally.translation_pages_unreadable += 1;
                 self.damaged = true;
@@ -273,10 +286,22 @@ impl PagedMapping {
         Ok(self.cache.insert(key, entry))
     }
 
-    /// What `key`'s entry will replace in the cache can go.
+    /// There is room for `key`'s entry in the cache from now on, by one synchronization at the most.
     fn make_room<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32, before: &mut Vec<Page>) -> Result<(), FtlError> {
-        let going = self.cache.place_for(key);
-        self.make_clean(io, going, before)
+        let mut has_synchronized = false;
+        while let Some(going) = self.cache.must_go(key) {
+            if self.cache.is_dirty(going) {
+                if has_synchronized && self.cache.has_place() {
+                    break;
+                }
+                self.make_clean(io, going, before)?;
+                has_synchronized = true;
+            }
+            if !self.cache.leave(going) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The entry at a slot is in its translation page from now on.

@@ -25,6 +25,13 @@ impl Mapping for PagedMapping {
         self.on_miss == OnMiss::Lazy
     }
 
+    #[inline]
+    fn requested(&mut self, pages: Range<u32>) {
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.requested(pages);
+        }
+    }
+
     /// Where `key` is; its entry is cached from now on.
     fn lookup<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) -> Place {
         if let Some(place) = self.cached(key) {
@@ -33,8 +40,8 @@ impl Mapping for PagedMapping {
         self.tally.misses += 1;
         let entry = self.entry_on_flash(io, key.0);
         // A drive that cannot be written any more can still be read: then the entry is not cached.
-        if self.place(entry) != Place::Lost {
-            let _ = self.insert(io, key.0, entry, before);
+        if self.place(entry) != Place::Lost && self.insert(io, key.0, entry, before).is_ok() {
+            self.insert_prefetched(key.0);
         }
         self.place(entry)
     }
@@ -75,7 +82,7 @@ impl Mapping for PagedMapping {
         let known = entered.filter(|key| key.0 < self.logical_pages).map(|key| key.0);
         let missed = known.clone().filter(|key| self.cache.find(*key).is_none());
         let must_go = self.queue.iter().flat_map(|queue| queue.oldest_first(&self.cache)).take(2 * known.count());
-        let going = missed.clone().map(|key| self.cache.place_for(key)).filter(|slot| self.cache.is_dirty(*slot));
+        let going = missed.clone().filter_map(|key| self.cache.must_go(key)).filter(|slot| self.cache.is_dirty(*slot));
         let going = must_go.chain(going).map(|slot| self.cache.key(slot));
         let fetched = missed.filter(|_| by_host && self.fetches());
         let parts = fetched.chain(going).map(|key| self.translation_page_of(key));
@@ -120,6 +127,7 @@ impl Mapping for PagedMapping {
             self.tally.fetched_for_placement += u64::from(self.on_miss == OnMiss::Lazy);
             let entry = self.entry_on_flash(io, key.0);
             self.insert(io, key.0, entry, before)?;
+            self.insert_prefetched(key.0);
             return Ok(());
         }
         self.make_room(io, key.0, before)
@@ -462,6 +470,9 @@ impl Mapping for PagedMapping {
         if let Some(queue) = &self.queue {
             queue.ram(ledger);
         }
+        if let Some(prefetch) = &self.prefetch {
+            prefetch.ram(ledger);
+        }
         if let Some(log) = &self.log {
             log.ram(ledger);
         }
@@ -480,6 +491,9 @@ impl Mapping for PagedMapping {
         ]);
         if self.fetches_for_placement.is_some() {
             out.push(Counter::sum("entries_fetched_for_placement", self.tally.fetched_for_placement));
+        }
+        if let Some(prefetch) = &self.prefetch {
+            out.push(Counter::sum("entries_prefetched", prefetch.entered()));
         }
         self.table.counters(out);
         if let Some(log) = &self.log {

@@ -3,12 +3,12 @@
 //! Some translation pages share a list. A dirty entry stays where it is, so a list is only left by a synchronization.
 //! Surplus entries, which a recovery has found, are in none: they are few, and all looked at.
 
-use super::set::{DIRTY, UIP, UPDATED, WAYS};
-use super::{MappingCache, NONE, REACH, Slot, scattered};
+use super::set::WAYS;
+use super::sets::{NONE, REACH, SetCache};
+use super::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use crate::config::Evict;
-use alloc::vec::Vec;
 
-impl MappingCache {
+impl SetCache {
     /// The list in which a translation page's dirty entries are.
     #[inline]
     pub(super) fn list_of(&self, translation_page: u32) -> usize {
@@ -40,7 +40,7 @@ impl MappingCache {
     /// Every surplus entry of a translation page that is dirty.
     fn surplus_of(&self, translation_page: u32) -> impl Iterator<Item = Slot> + '_ {
         let slots = (0..self.surplus).map(|at| Slot(self.slots() as u32 + at));
-        slots.filter(move |slot| self.is_dirty(*slot) && self.is_of(*slot, translation_page))
+        slots.filter(move |slot| self.has(*slot, DIRTY) && self.is_of(*slot, translation_page))
     }
 
     /// Whether the entry at a slot stands in this translation page.
@@ -52,7 +52,7 @@ impl MappingCache {
 
     /// The translation page's entry is out of date from now on.
     #[inline]
-    pub(in super::super) fn set_dirty(&mut self, slot: Slot, value: u32) {
+    pub(super) fn set_dirty(&mut self, slot: Slot, value: u32) {
         let set = self.set_of_mut(slot);
         set.set_value(slot.way(), value);
         let was_dirty = set.has(slot.way(), DIRTY);
@@ -62,9 +62,6 @@ impl MappingCache {
         }
         self.dirty_count += 1;
         debug_assert!(self.dirty_count <= self.len(), "more entries are dirty than there are");
-        if let Some(together) = &mut self.together {
-            together.push(slot);
-        }
         if self.is_surplus(slot) {
             return;
         }
@@ -76,7 +73,7 @@ impl MappingCache {
 
     /// The dirty entries of a translation page.
     #[inline]
-    pub(in super::super) fn dirty_of(&self, translation_page: u32) -> impl Iterator<Item = Slot> + '_ {
+    pub(super) fn dirty_of(&self, translation_page: u32) -> impl Iterator<Item = Slot> + '_ {
         let list = self.list_of(translation_page);
         let first = self.linked(list, self.lists[list]);
         let next = move |slot: &Slot| self.linked(list, self.set_of(*slot).next(slot.way()));
@@ -86,7 +83,7 @@ impl MappingCache {
 
     /// All of its entries are in a translation page now, and go first where that is asked for. How many were not.
     #[inline]
-    pub(in super::super) fn clean(&mut self, translation_page: u32) -> u32 {
+    pub(super) fn clean(&mut self, translation_page: u32) -> u32 {
         let list = self.list_of(translation_page);
         let go_first = self.evict != Evict::Lru;
         let mut before = None;
@@ -111,7 +108,7 @@ impl MappingCache {
         }
         for at in 0..self.surplus {
             let slot = Slot(self.slots() as u32 + at);
-            if self.is_dirty(slot) && self.is_of(slot, translation_page) {
+            if self.has(slot, DIRTY) && self.is_of(slot, translation_page) {
                 self.make_clean(slot);
                 cleaned += 1;
             }
@@ -120,49 +117,21 @@ impl MappingCache {
         cleaned
     }
 
-    /// All dirty entries will become clean together, mostly when there are so many. To be said while there is none.
-    pub(in super::super) fn clean_together(&mut self, entries: u32) {
-        debug_assert_eq!(self.dirty_count, 0, "entries are dirty already");
-        self.together = Some(Vec::with_capacity(entries as usize));
-    }
-
-    /// The dirty entries by key, where they become clean together.
-    pub(in super::super) fn sorted_dirty(&mut self) -> &[Slot] {
-        let Some(mut together) = self.together.take() else { return &[] };
-        debug_assert_eq!(together.len(), self.dirty_count as usize, "some became clean without others");
-        together.sort_unstable_by_key(|slot| self.key(*slot));
-        self.together.insert(together)
-    }
-
-    /// The same as [`sorted_dirty`](Self::sorted_dirty) has left them.
-    pub(in super::super) fn dirty(&self) -> &[Slot] {
-        self.together.as_deref().unwrap_or_default()
-    }
-
-    /// All of them are in a run now.
-    pub(in super::super) fn clean_all(&mut self) {
-        let Some(mut together) = self.together.take() else { return };
-        for slot in together.drain(..) {
-            let list = self.list_of(self.key(slot) / self.entries_per_page);
-            self.lists[list] = NONE;
-            self.made_sure(slot);
-            self.make_clean(slot);
-            if self.evict != Evict::Lru && !self.is_surplus(slot) {
-                self.demote(slot);
-            }
+    /// It is in a run now, as all that are dirty soon are: no list is looked at before.
+    pub(super) fn clean_one_of_all(&mut self, slot: Slot) {
+        let list = self.list_of(self.key(slot) / self.entries_per_page);
+        self.lists[list] = NONE;
+        self.made_sure(slot);
+        self.make_clean(slot);
+        self.dirty_count -= 1;
+        if self.evict != Evict::Lru && !self.is_surplus(slot) {
+            self.demote(slot);
         }
-        self.dirty_count = 0;
-        self.together = Some(together);
     }
 
     fn make_clean(&mut self, slot: Slot) {
-        debug_assert!(!self.is_unsure(slot), "synchronized without asking");
-        debug_assert!(self.is_dirty(slot), "a clean entry is among the dirty ones");
+        debug_assert!(!self.has(slot, UNSURE), "synchronized without asking");
+        debug_assert!(self.has(slot, DIRTY), "a clean entry is among the dirty ones");
         self.set_of_mut(slot).clear(slot.way(), DIRTY | UIP | UPDATED);
-    }
-
-    /// Whether a translation page has dirty entries.
-    pub(in super::super) fn has_dirty(&self, translation_page: u32) -> bool {
-        self.dirty_of(translation_page).next().is_some()
     }
 }

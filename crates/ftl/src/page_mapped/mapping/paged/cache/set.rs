@@ -1,5 +1,6 @@
 //! A set of the cache: sixteen places for entries, and the order in which they were used.
 
+use super::{DIRTY, UIP, UNSURE, UPDATED};
 use phelsuma_nand::state::Preserve;
 
 /// Places of a set.
@@ -7,15 +8,6 @@ pub(super) const WAYS: usize = 16;
 
 /// The key of a place without an entry. No logical page has this number.
 const EMPTY: u32 = u32::MAX;
-
-/// An entry of which the translation page is out of date.
-pub(super) const DIRTY: u8 = 1;
-/// A before-image is not identified yet.
-pub(super) const UIP: u8 = 2;
-/// Updated since the checkpoints' hand came by.
-pub(super) const UPDATED: u8 = 4;
-/// Found by a recovery: what its translation page names is stale, and was perhaps reported (GeckoFTL appendix C.3.2).
-pub(super) const UNSURE: u8 = 8;
 
 const FLAGS: u8 = DIRTY | UIP | UPDATED | UNSURE;
 /// An age counts the places that were used since: it stands above the flags.

@@ -11,11 +11,12 @@ fn draws(seed: u32) -> impl FnMut(u32) -> u32 {
     }
 }
 
+const EVERY: [Evict; 4] = [Evict::Lru, Evict::CleanFirst, Evict::Fullest, Evict::TwoLevel];
+
 /// The cache, and what it must hold besides clean entries. Its dirty entries become clean by translation pages, or all
 /// together.
 fn held_against_a_map(capacity: u32, keys: u32, entries_per_page: u32, (evict, together): (Evict, bool)) {
-    let mut cache = MappingCache::new(capacity, 2, keys.div_ceil(entries_per_page), entries_per_page);
-    cache.evict(evict);
+    let mut cache = MappingCache::new(capacity, 2, keys.div_ceil(entries_per_page), entries_per_page, evict);
     if together {
         cache.clean_together(capacity / 2);
     }
@@ -24,24 +25,33 @@ fn held_against_a_map(capacity: u32, keys: u32, entries_per_page: u32, (evict, t
     for value in 0..6 * capacity.max(2_000) {
         let key = draw(keys);
         let slot = cache.find(key).unwrap_or_else(|| {
-            let goes = cache.place_for(key);
-            if cache.is_dirty(goes) && together {
-                cache.sorted_dirty();
-                let of_cache = cache.dirty().iter().map(|slot| (cache.key(*slot), cache.value(*slot)));
-                assert!(of_cache.eq(core::mem::take(&mut dirty)), "those that are dirty, by key");
-                cache.clean_all();
-                assert!((0..keys.div_ceil(entries_per_page)).all(|part| !cache.has_dirty(part)));
-                assert!(cache.dirty().is_empty() && !cache.is_dirty(cache.place_for(key)));
-            } else if cache.is_dirty(goes) {
-                let part = cache.key(goes) / entries_per_page;
-                let of_part: BTreeSet<u32> = cache.dirty_of(part).map(|slot| cache.key(slot)).collect();
-                let first = part * entries_per_page;
-                let wanted: BTreeSet<u32> = dirty.range(first..first + entries_per_page).map(|(key, _)| *key).collect();
-                assert_eq!(of_part, wanted);
-                assert_eq!(cache.clean(part) as usize, wanted.len());
-                dirty.retain(|key, _| !wanted.contains(key));
-                assert!(!cache.has_dirty(part) && !cache.is_dirty(cache.place_for(key)));
+            let mut synchronized = 0;
+            while let Some(goes) = cache.must_go(key) {
+                if cache.is_dirty(goes) && together {
+                    cache.sorted_dirty();
+                    let of_cache = cache.dirty().iter().map(|slot| (cache.key(*slot), cache.value(*slot)));
+                    assert!(of_cache.eq(core::mem::take(&mut dirty)), "those that are dirty, by key");
+                    cache.clean_all();
+                    assert!((0..keys.div_ceil(entries_per_page)).all(|part| !cache.has_dirty(part)));
+                    assert!(cache.dirty().is_empty() && !cache.is_dirty(goes));
+                    synchronized += 1;
+                } else if cache.is_dirty(goes) {
+                    let part = cache.key(goes) / entries_per_page;
+                    let of_part: BTreeSet<u32> = cache.dirty_of(part).map(|slot| cache.key(slot)).collect();
+                    let first = part * entries_per_page;
+                    let wanted: BTreeSet<u32> =
+                        dirty.range(first..first + entries_per_page).map(|(key, _)| *key).collect();
+                    assert_eq!(of_part, wanted);
+                    assert_eq!(cache.clean(part) as usize, wanted.len());
+                    dirty.retain(|key, _| !wanted.contains(key));
+                    assert!(!cache.has_dirty(part) && !cache.is_dirty(goes));
+                    synchronized += 1;
+                }
+                if !cache.leave(goes) {
+                    break;
+                }
             }
+            assert!(synchronized <= 1, "an entry costs {synchronized} synchronizations");
             cache.insert(key, value)
         });
         cache.touch(slot);
@@ -49,7 +59,7 @@ fn held_against_a_map(capacity: u32, keys: u32, entries_per_page: u32, (evict, t
             cache.set_dirty(slot, value);
             dirty.insert(key, value);
         }
-        assert!(cache.len() <= capacity);
+        assert!(cache.iter().count() as u32 <= capacity);
         assert_eq!(cache.dirty_count() as usize, dirty.len());
     }
     for (key, value) in dirty {
@@ -59,7 +69,7 @@ fn held_against_a_map(capacity: u32, keys: u32, entries_per_page: u32, (evict, t
 
 #[test]
 fn no_dirty_entry_is_lost_and_a_translation_page_finds_its_own() {
-    for evict in [Evict::Lru, Evict::CleanFirst, Evict::Fullest] {
+    for evict in EVERY {
         for (capacity, keys, entries_per_page) in [(1, 9, 4), (5, 90, 8), (17, 300, 8), (100, 4_000, 16)] {
             held_against_a_map(capacity, keys, entries_per_page, (evict, false));
             held_against_a_map(capacity, keys, entries_per_page, (evict, true));
@@ -76,21 +86,31 @@ fn links_reach_every_place_of_a_large_cache() {
 #[test]
 fn every_place_is_visited_in_turn() {
     for capacity in [1, 15, 16, 17, 40, 1_433] {
-        let cache = MappingCache::new(capacity, 0, 8, 1_024);
-        let mut seen = BTreeSet::new();
-        let mut at = Slot::FIRST;
-        while seen.insert(at.0) {
-            at = cache.after(at);
+        for evict in EVERY {
+            let cache = MappingCache::new(capacity, 0, 8, 1_024, evict);
+            let mut seen = BTreeSet::new();
+            let mut at = Slot::FIRST;
+            while seen.insert(at.0) {
+                at = cache.after(at);
+            }
+            assert_eq!((seen.len(), at), (capacity as usize, Slot::FIRST));
         }
-        assert_eq!((seen.len(), at), (capacity as usize, Slot::FIRST));
     }
 }
 
 #[test]
 fn what_a_recovery_finds_has_room_and_what_is_too_much_leaves() {
+    EVERY.into_iter().for_each(found_and_left);
+}
+
+fn found_and_left(evict: Evict) {
     let (capacity, spare) = (20, 3);
-    let mut cache = MappingCache::new(capacity, spare, 30, 8);
-    let before = cache.sets.len();
+    let mut cache = MappingCache::new(capacity, spare, 30, 8, evict);
+    let bytes = |cache: &MappingCache| {
+        let mut ledger = RamLedger::default();
+        cache.ram(&mut ledger);
+        ledger.all_total()
+    };
     cache.clean_together(capacity);
     (0..capacity + spare).for_each(|key| cache.insert_found(7 * key, key));
     assert!(cache.has_no_room());
@@ -100,8 +120,10 @@ fn what_a_recovery_finds_has_room_and_what_is_too_much_leaves() {
     while cache.last_surplus().is_some() {
         cache.remove_surplus();
     }
-    assert!((0..30).all(|part| !cache.has_dirty(part)) && !cache.has_unsure() && cache.len() <= capacity);
+    assert!((0..30).all(|part| !cache.has_dirty(part)) && !cache.has_unsure() && cache.iter().count() <= 20);
     copy.together = None;
+    cache.together = None;
+    let before = bytes(&cache);
     for key in 0..capacity + spare {
         let slot = copy.find(7 * key).unwrap();
         assert!(copy.is_unsure(slot) && copy.dirty_of(7 * key / 8).any(|other| other == slot));
@@ -113,14 +135,78 @@ fn what_a_recovery_finds_has_room_and_what_is_too_much_leaves() {
         copy.clean(part);
         copy.remove_surplus();
     }
-    assert!(copy.len() <= capacity && copy.sets.len() == before && copy.sets.capacity() == before);
+    assert!(copy.iter().count() <= 20 && bytes(&copy) == before);
 }
 
 #[test]
 fn an_entry_takes_twelve_bytes_at_the_most() {
     for (capacity, translation_pages) in [(1_024, 700), (1_433, 1_433), (524_288, 400_000)] {
         let mut ledger = RamLedger::default();
-        MappingCache::new(capacity, 32, translation_pages, 1_024).ram(&mut ledger);
+        MappingCache::new(capacity, 32, translation_pages, 1_024, Evict::Lru).ram(&mut ledger);
         assert!(ledger.all_total() <= 12 * u64::from(capacity), "{capacity}: {}", ledger.all_total());
     }
+}
+
+/// A cache in which these were used, in order.
+fn used(asked: u32, keys: impl IntoIterator<Item = u32>) -> MappingCache {
+    let mut cache = MappingCache::new(MappingCache::entries_in(asked, Evict::TwoLevel), 0, 100, 100, Evict::TwoLevel);
+    for key in keys {
+        match cache.find(key) {
+            Some(slot) => cache.touch(slot),
+            None => {
+                while let Some(slot) = cache.must_go(key) {
+                    cache.leave(slot);
+                }
+                cache.insert(key, key);
+            }
+        }
+    }
+    cache
+}
+
+#[test]
+fn a_cache_of_two_levels_holds_what_its_bytes_hold() {
+    // 800 bytes: entries of six, and eight for each of their translation pages.
+    assert_eq!(used(100, 0..100).iter().count(), 100);
+    assert_eq!(used(100, 0..300).iter().count(), (800 - 2 * 8) / 6);
+    assert_eq!(used(100, (0..100).map(|page| 100 * page)).iter().count(), 800 / (6 + 8));
+}
+
+#[test]
+fn of_the_translation_page_used_longest_ago_a_clean_entry_goes_first() {
+    let mut cache = used(100, (0..60).chain(100..160).chain([0]));
+    let dirty = cache.find(101).unwrap();
+    cache.set_dirty(dirty, 1);
+    cache.set_dirty(cache.find(0).unwrap(), 1);
+    // Of the second, 100 was used longest ago.
+    let goes = |cache: &MappingCache| cache.must_go(500).map(|slot| cache.key(slot));
+    assert_eq!(goes(&cache), Some(100));
+    for expected in [100].into_iter().chain(102..110) {
+        let slot = cache.find(expected).unwrap();
+        assert_eq!(goes(&cache), Some(expected));
+        cache.leave(slot);
+    }
+    let clean: Vec<u32> = (110..160).filter(|key| cache.find(*key).is_some()).collect();
+    clean.iter().for_each(|key| {
+        cache.leave(cache.find(*key).unwrap());
+    });
+    // None is clean, but there is room now.
+    assert_eq!(goes(&cache), None);
+    let full = used(10, [0, 100, 200, 300, 400]);
+    assert_eq!(full.iter().count(), 5);
+    let mut full = full;
+    full.set_dirty(full.find(0).unwrap(), 7);
+    assert_eq!(full.must_go(500).map(|slot| (full.key(slot), full.is_dirty(slot))), Some((0, true)));
+}
+
+#[test]
+fn a_run_is_taken_for_one_while_translation_pages_leave_and_none_comes() {
+    // Random accesses: pages come, and none leaves.
+    let mut cache = used(100, (0..20).map(|page| 100 * page));
+    cache.insert(2_100, 1);
+    assert_eq!(cache.run_before(2_101), 0);
+    // One page's entries push the others out.
+    let cache = used(100, (0..20).map(|page| 100 * page).chain(4_000..4_090));
+    assert_eq!(cache.run_before(4_090), 90);
+    assert_eq!(cache.run_before(4_000), 0);
 }
