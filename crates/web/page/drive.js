@@ -92,7 +92,6 @@ class Drive {
     const answer = await this.ask({ do: "step" }), isDone = answer.state.step > this.state.step;
     await this.played(this.operations(answer.bytes), ms, answer.left_out);
     if (isDone && !answer.operations) { this.caption("A step without an operation of the flash."); }
-    this.show(answer.state);
     return this.look();
   }
 
@@ -101,7 +100,6 @@ class Drive {
     answer.played = this.operations(answer.bytes);
     await this.onAct?.();
     await this.played(answer.played, ms, answer.left_out);
-    this.show(answer.state);
     await this.look();
     return answer;
   }
@@ -163,11 +161,11 @@ class Drive {
     if (now - this.toldAt < 300) { return; }
     const then = this.toldOf;
     const more = name => (counters[name] ?? 0) - (then.counters[name] ?? 0);
-    const parts = [`${compact(asked.requests - then.asked.requests)} requests`];
+    const requests = asked.requests - then.asked.requests, parts = [`${compact(requests)} request${requests === 1 ? "" : "s"}`];
     for (const [name, text] of [["collections", "blocks collected"], ["pages_moved", "pages moved"], ["synchronizations", "translation pages written"], ["full_merges", "full merges"], ["partial_merges", "partial merges"], ["switch_merges", "switch merges"]]) {
       if (more(name) > 0) { parts.push(`${compact(more(name))} ${text}`); }
     }
-    if (asked.requests > then.asked.requests) { this.caption(`${perSecond ? `${compact(perSecond)} requests a second in the worker. ` : ""}Just now: ${parts.join(", ")}.`); }
+    if (requests > 0) { this.caption(`${perSecond ? `${compact(perSecond)} requests a second in the worker. ` : ""}Just now: ${parts.join(", ")}.`); }
     [this.toldAt, this.toldOf] = [now, { counters, asked }];
   }
 
@@ -190,7 +188,7 @@ class Drive {
     const recent = this.points.at(-1);
     set(".wa-now", recent ? two(recent.sum) : "–");
     set(".written", count(asked.written));
-    set(".rate", `${timeOf(state.time_us)} on the flash's clock`);
+    set(".rate", `${timeOf(state.time_us)} on the flash's clock${state.recovered ? ", since power on" : ""}`);
     set(".free", count(counters.free_blocks ?? 0));
     set(".free-sub", `reserve ${count(this.is.reserve_blocks)}`);
     set(".ram", bytesOf(state.ram.papers));
@@ -205,8 +203,10 @@ class Drive {
     power.textContent = state.wrong ? "wrong" : state.is_on ? state.armed ? "on, a cut waits" : "on" : "off";
     power.className = `power pill ${state.wrong || !state.is_on ? "off" : state.armed ? "armed" : "on"}`;
     this.plug.show(state);
-    const now = performance.now();
-    if (!(now - this.shownAt < 250)) { this.shownAt = now; this.slow(state, programs); }
+    // What was left out last is made up for.
+    const wait = 250 - (performance.now() - this.shownAt);
+    clearTimeout(this.later);
+    if (wait > 0) { this.later = setTimeout(() => this.show(this.state), wait); } else { this.shownAt = performance.now(); this.slow(state, programs); }
   }
 
   // What need not be as new as a frame.
@@ -216,7 +216,7 @@ class Drive {
     $(".causes tbody", this.root).replaceChildren(...rows);
     drawChart($(".chart", this.root), this.points);
     const sums = new Map();
-    for (const cell of this.board.cells) { sums.set(cell, (sums.get(cell) ?? 0) + 1); }
+    for (const cell of this.board.seen) { sums.set(cell, (sums.get(cell) ?? 0) + 1); }
     const entries = [[LIVE, "live data", "live"], [STALE, "stale data", "stale"], [ERASED, "erased", "free"],
       ...KINDS.slice(1).map((kind, n) => [METADATA + n + 2, KIND_NAMES[kind], kind]), [TORN, "torn", "warn"], [UNREADABLE, "unreadable", "unreadable"], [BAD, "bad", "bad"]];
     const legend = entries.filter(([cell]) => sums.get(cell) > 0 || cell === ERASED).map(([cell, label, colour]) =>
@@ -328,7 +328,7 @@ class Drive {
     this.board.selected = block;
     this.board.isDirty = true;
     const { state, log, kind, live, erases } = this.board.look(block);
-    this.caption(`block ${block}: ${state}${log ? `, ${log[0]}` : ""}${kind ? `, ${KIND_NAMES[kind]}` : ""}${live === null ? "" : `, ${live} live pages`}, erased ${count(erases)} times`);
+    this.caption(`block ${block}: ${state}${log ? `, ${log[0]}` : ""}${kind ? `, ${KIND_NAMES[kind]}` : ""}${live === null ? "" : `, ${some(live, "live page")}`}, erased ${some(erases, "time")}`);
   }
 
   // What is looked at and cannot be had is said where it would stand.
@@ -351,7 +351,7 @@ class Drive {
     });
     const head = element("tr", {}, ...["page", "content", "", "program"].map(text => element("th", {}, text)));
     const log = this.board.logOf(block);
-    const about = `Block ${block} at step ${count(found.drive.step)}: ${found.state}${log ? `, ${log[0]}` : ""}${found.live === null ? "" : `, ${found.live} live`}, erased ${count(found.erases)} times.`;
+    const about = `Block ${block} at step ${count(found.drive.step)}: ${found.state}${log ? `, ${log[0]}` : ""}${found.live === null ? "" : `, ${some(found.live, "live page")}`}, erased ${some(found.erases, "time")}.`;
     $(".found", this.root).replaceChildren(...found.place ? [this.place(found.place, found.drive.step)] : [], element("p", {}, about), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
   }
 
@@ -372,6 +372,8 @@ class Drive {
       element("p", {}, older.length ? `Older copies, newest first: ${older.join("; ")}.` : "No older copy of it is left."));
   }
 }
+
+const some = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 
 // The number of a field, which has to be whole and in its range.
 function whole(input, name) {
