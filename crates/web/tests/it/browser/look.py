@@ -236,6 +236,8 @@ SQUARE = """async () => {
     const row = drive.root.querySelector('.found tr.chosen')?.textContent ?? '', place = drive.root.querySelector('.found .place')?.textContent ?? '';
     if (row.includes('in use') && !place.includes(`is in block ${n}, page 3,`)) { wrong.push(`${row} and ${place}`); }
     if (row.includes('stale') && !place.includes(`block ${n}, page 3`)) { wrong.push(`${row} and ${place}`); }
+    const cell = drive.board.cells[n * drive.board.perBlock + 3];
+    if (row.includes('data') && row.includes('in use') !== (cell === LIVE)) { wrong.push(`${row} and a square of ${cell}`); }
     if (/undefined|NaN/.test(row + place)) { wrong.push(row + place); }
   }
   return wrong;
@@ -309,7 +311,7 @@ def two(page: Page, wrong: list[str]) -> None:
     for drives in (1, 2, 1):
         page.evaluate("document.getElementById('speed').value = 12")
         page.click("#play")
-        page.wait_for_timeout(100)
+        page.wait_for_function("page.drives.every(drive => drive.state.asked.written > 0)")
         page.click("#side")
         page.wait_for_function(f"page.drives.length === {drives} && page.drives.every(drive => drive.state?.step > 0)")
         idle()
