@@ -120,7 +120,8 @@ const page = {
   play() {
     if (this.isPlaying) { return this.pause(); }
     const why = this.why();
-    if (why) { return this.say(why); }
+    if (why) { return this.stopped(why); }
+    if ($("#said").textContent === this.because) { this.say(""); }
     this.isPlaying = true;
     this.tells("off");
     $("#play").textContent = "❚❚ pause";
@@ -187,7 +188,7 @@ const page = {
       }
       this.moved();
     }
-    if (this.drives.some(drive => drive.state.ended)) { this.say(this.why()); }
+    if (this.drives.some(drive => drive.state.ended)) { this.stopped(this.why()); }
   },
 
   // What one drive was not given, for its power failed or it had no time, is taken back from the other.
@@ -229,7 +230,7 @@ const page = {
   async step(by) {
     await this.still();
     const why = this.why();
-    if (by > 0 && why && this.drives.every(drive => drive.state.step === drive.state.furthest)) { this.say(why); }
+    if (by > 0 && why && this.drives.every(drive => drive.state.step === drive.state.furthest)) { this.stopped(why); }
     // It is not played where more of them wait.
     await (by > 0 ? this.forth(this.asks > 1 ? 0 : 400) : this.back());
     this.moved();
@@ -239,7 +240,7 @@ const page = {
   async seek() {
     await this.still();
     const why = this.why();
-    if (why) { return this.say(why); }
+    if (why) { return this.stopped(why); }
     await this.level();
     const found = await Promise.all(this.drives.map(async drive => drive.take(await drive.ask({ do: "seek", steps: 20000 }), false).found));
     await this.level();
@@ -426,6 +427,12 @@ const page = {
 
   say(text) { $("#said").textContent = text; },
 
+  // Until it is so no more.
+  stopped(why) {
+    this.because = why;
+    this.say(why);
+  },
+
   wrong(error) {
     $("#wrong").hidden = false;
     $("#wrong").textContent = error.message ?? String(error);
@@ -452,6 +459,7 @@ const page = {
   anew(what) {
     this.pause();
     this.leave();
+    this.say("");
     return this.busy(what);
   },
 
@@ -528,10 +536,7 @@ for (const [event, isOver] of [["dragover", true], ["dragleave", false], ["drop"
 on("#history", "change", () => { page.isDragging = false; return page.go(Number($("#history").value)); });
 $("#history").addEventListener("pointerdown", () => { page.isDragging = true; });
 for (const id of ["#skew", "#ratio", "#speed"]) { $(id).addEventListener("input", () => page.labels()); }
-addEventListener("hashchange", () => page.anew(async () => {
-  page.say("");
-  await page.follow();
-}));
+addEventListener("hashchange", () => page.anew(() => page.follow()));
 addEventListener("resize", () => page.drives.filter(drive => drive.state).forEach(drive => { drive.board.fit(); drive.shownAt = 0; drive.show(drive.state); }));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   readColours();
