@@ -69,6 +69,7 @@ class Plug {
       $(".met", this.root).replaceChildren();
       $(".recovery", this.root).replaceChildren();
       this.drive.board.target = null;
+      if (!this.wasOn) { this.drive.caption("The power is on."); }
       this.hasTold = false;
     }
     if (!state.is_on && this.wasOn) { this.hasFailed(state); }

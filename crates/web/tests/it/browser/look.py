@@ -190,6 +190,7 @@ def used(page: Page, wrong: list[str]) -> None:
     page.click("#back")
     idle()
     holds("nothing is told of a cut to come", not page.text_content(".recovery") and not page.text_content(".met"))
+    holds("nor that the power is off", "is off" not in (page.text_content(".caption") or ""))
     page.evaluate("page.busy(() => page.go(page.drives[0].state.furthest))")
     idle()
     page.click("#seek")
