@@ -43,7 +43,7 @@ def main() -> None:
     page = packed(module.read_bytes())
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(page, encoding="utf-8")
-    print(f"{target}: {len(page):,} bytes, {len(gzip.compress(page.encode(), 9)):,} compressed")
+    print(f"{target}: {len(page.encode()):,} bytes, {len(gzip.compress(page.encode(), 9)):,} compressed")
 
 
 if __name__ == "__main__":

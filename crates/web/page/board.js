@@ -87,6 +87,8 @@ class Board {
     this.across = perBlock >= 64 ? 8 : perBlock >= 16 ? 4 : perBlock >= 8 ? 4 : perBlock;
     this.down = Math.ceil(perBlock / this.across);
     this.cells = new Uint8Array(blocks * perBlock);
+    // As it was looked at last: squares are ahead of that while a step is played.
+    this.seen = this.cells;
     this.glow = new Uint8Array(blocks * perBlock);
     this.looks = new Uint8Array(blocks * 8);
     this.erased = new Uint8Array(blocks);
@@ -142,6 +144,7 @@ class Board {
         this.cells[n] = bytes[n];
       }
     }
+    this.seen = bytes.subarray(0, pages);
     this.looks = bytes.subarray(pages, pages + this.blocks * 8);
     this.isDirty = true;
   }

@@ -34,8 +34,11 @@ class Drive {
   // Questions wait for those before them: what they answer is of one moment.
   ask(question, bytes) { return this.engine.ask(question, bytes); }
 
+  // So much its host has done since the fill: drives of one host are level where this is equal.
+  get at() { return this.state.host - this.is.fill; }
+
   // Another drive. Where it does not fit, its ratio is lowered to what does, and the page says so.
-  async open(settings) {
+  async open(settings, wanted = settings.ratio) {
     const answer = await this.ask({ do: "open", settings, filled: true, fit: true });
     this.settings = answer.drive.settings;
     this.is = answer.drive;
@@ -51,7 +54,7 @@ class Drive {
     $(".cache-slider", this.root).value = Math.log2(Math.max(16, this.settings.cache));
     for (const name of ["cache", "cache-slider"]) { $(`.${name}`, this.root).disabled = !this.is.has_cache; }
     $(".set", this.root).value = this.settings.set.join(" ");
-    const lowered = this.settings.ratio < settings.ratio ? ` Ratio ${settings.ratio} does not fit: this drive has ${this.settings.ratio}.` : "";
+    const lowered = this.settings.ratio < wanted ? ` Ratio ${wanted} does not fit${settings.ratio < wanted ? " on the other drive" : ""}: this drive has ${this.settings.ratio}.` : "";
     const oracle = this.is.oracle ? ` ${this.is.oracle[0].toUpperCase()}${this.is.oracle.slice(1)}.` : "";
     $(".about", this.root).textContent = `${preset.about}. ${count(this.is.logical_pages)} logical pages. A power cut: ${this.is.power_loss}.${oracle}${lowered}`;
     $(".cache-tile", this.root).hidden = true;
@@ -76,21 +79,27 @@ class Drive {
 
   async go(step) { return this.take(await this.ask({ do: "go", step }), false); }
 
+  // To where its host has done so much since the fill.
+  async level(at) { return this.take(await this.ask({ do: "level", host: Math.max(0, at + this.is.fill) }), false); }
+
+  // What it did from here on before is to come no more.
+  async forget() { return this.show((await this.ask({ do: "forget" })).state); }
+
   async look() { return this.take(await this.ask({ do: "look" }), false); }
 
   // One step, its operations played for so many milliseconds.
   async step(ms = 0) {
-    const answer = await this.ask({ do: "step" });
-    await this.played(this.operations(answer.bytes), ms);
-    this.show(answer.state);
+    const answer = await this.ask({ do: "step" }), isDone = answer.state.step > this.state.step;
+    await this.played(this.operations(answer.bytes), ms, answer.left_out);
+    if (isDone && !answer.operations) { this.caption("A step without an operation of the flash."); }
     return this.look();
   }
 
   async act(act, ms = 0) {
     const answer = await this.ask({ do: "act", ...act });
     answer.played = this.operations(answer.bytes);
-    await this.played(answer.played, ms);
-    this.show(answer.state);
+    await this.onAct?.();
+    await this.played(answer.played, ms, answer.left_out);
     await this.look();
     return answer;
   }
@@ -110,9 +119,9 @@ class Drive {
     return made;
   }
 
-  async played(operations, ms) {
+  async played(operations, ms, leftOut = 0) {
     const text = this.told(operations);
-    if (text) { this.caption(text); }
+    if (text) { this.caption(leftOut ? `${text}. The last ${count(leftOut)} operations are not shown.` : text); }
     if (reduced.matches || ms <= 0) { return; }
     const frames = Math.max(1, Math.round(ms / 16)), each = Math.ceil(operations.length / frames);
     for (let at = 0; at < operations.length; at += each) {
@@ -152,11 +161,11 @@ class Drive {
     if (now - this.toldAt < 300) { return; }
     const then = this.toldOf;
     const more = name => (counters[name] ?? 0) - (then.counters[name] ?? 0);
-    const parts = [`${compact(asked.requests - then.asked.requests)} requests`];
+    const requests = asked.requests - then.asked.requests, parts = [`${compact(requests)} request${requests === 1 ? "" : "s"}`];
     for (const [name, text] of [["collections", "blocks collected"], ["pages_moved", "pages moved"], ["synchronizations", "translation pages written"], ["full_merges", "full merges"], ["partial_merges", "partial merges"], ["switch_merges", "switch merges"]]) {
       if (more(name) > 0) { parts.push(`${compact(more(name))} ${text}`); }
     }
-    if (asked.requests > then.asked.requests) { this.caption(`${perSecond ? `${compact(perSecond)} requests a second in the worker. ` : ""}Just now: ${parts.join(", ")}.`); }
+    if (requests > 0) { this.caption(`${perSecond ? `${compact(perSecond)} requests a second in the worker. ` : ""}Just now: ${parts.join(", ")}.`); }
     [this.toldAt, this.toldOf] = [now, { counters, asked }];
   }
 
@@ -179,7 +188,7 @@ class Drive {
     const recent = this.points.at(-1);
     set(".wa-now", recent ? two(recent.sum) : "–");
     set(".written", count(asked.written));
-    set(".rate", `${timeOf(state.time_us)} on the flash's clock`);
+    set(".rate", `${timeOf(state.time_us)} on the flash's clock${state.recovered ? ", since power on" : ""}`);
     set(".free", count(counters.free_blocks ?? 0));
     set(".free-sub", `reserve ${count(this.is.reserve_blocks)}`);
     set(".ram", bytesOf(state.ram.papers));
@@ -194,8 +203,10 @@ class Drive {
     power.textContent = state.wrong ? "wrong" : state.is_on ? state.armed ? "on, a cut waits" : "on" : "off";
     power.className = `power pill ${state.wrong || !state.is_on ? "off" : state.armed ? "armed" : "on"}`;
     this.plug.show(state);
-    const now = performance.now();
-    if (!(now - this.shownAt < 250)) { this.shownAt = now; this.slow(state, programs); }
+    // What was left out last is made up for.
+    const wait = 250 - (performance.now() - this.shownAt);
+    clearTimeout(this.later);
+    if (wait > 0) { this.later = setTimeout(() => this.show(this.state), wait); } else { this.shownAt = performance.now(); this.slow(state, programs); }
   }
 
   // What need not be as new as a frame.
@@ -205,15 +216,15 @@ class Drive {
     $(".causes tbody", this.root).replaceChildren(...rows);
     drawChart($(".chart", this.root), this.points);
     const sums = new Map();
-    for (const cell of this.board.cells) { sums.set(cell, (sums.get(cell) ?? 0) + 1); }
+    for (const cell of this.board.seen) { sums.set(cell, (sums.get(cell) ?? 0) + 1); }
     const entries = [[LIVE, "live data", "live"], [STALE, "stale data", "stale"], [ERASED, "erased", "free"],
       ...KINDS.slice(1).map((kind, n) => [METADATA + n + 2, KIND_NAMES[kind], kind]), [TORN, "torn", "warn"], [UNREADABLE, "unreadable", "unreadable"], [BAD, "bad", "bad"]];
     const legend = entries.filter(([cell]) => sums.get(cell) > 0 || cell === ERASED).map(([cell, label, colour]) =>
       element("li", {}, mark(colour), `${label} `, element("b", {}, count(sums.get(cell) ?? 0))));
     const staleMeta = [...sums].filter(([cell]) => cell >= METADATA_STALE).reduce((sum, [, n]) => sum + n, 0);
     if (staleMeta) { legend.push(element("li", {}, mark("other"), "stale metadata, paler ", element("b", {}, count(staleMeta)))); }
-    $(".legend", this.root).replaceChildren(...legend, element("li", {}, element("i", { class: "mark open" }), "open block"),
-      ...this.logs());
+    $(".legend:not(.now)", this.root).replaceChildren(...legend, element("li", {}, element("i", { class: "mark open" }), "open block"),
+      ...this.logs(), ...this.held());
     this.sums = sums;
     this.board.canvas.setAttribute("aria-label", `${this.settings.ftl}: ${entries.filter(([cell]) => sums.get(cell)).map(([cell, label]) => `${count(sums.get(cell))} pages of ${label}`).join(", ")}. Arrows move from block to block.`);
     this.structures(state);
@@ -229,6 +240,12 @@ class Drive {
     return [...sums].sort().map(([[label, colour], n]) => element("li", {}, element("i", { class: "mark log", style: `border-color:var(--${colour})` }), `${label} `, element("b", {}, count(n))));
   }
 
+  // Blocks of stale pages alone that may not be erased yet.
+  held() {
+    const held = Array.from({ length: this.board.blocks }, (_, block) => this.board.look(block).state).filter(state => state === "held").length;
+    return held ? [element("li", {}, element("i", { class: "mark held" }), "block held back from its erase ", element("b", {}, count(held)))] : [];
+  }
+
   structures(state) {
     const levels = new Map();
     state.gecko?.runs.forEach(run => levels.set(run.level, [...(levels.get(run.level) ?? []), run]));
@@ -241,14 +258,13 @@ class Drive {
     const row = ([name, value]) => element("tr", {}, element("td", {}, name.replaceAll("_", " ")), element("td", {}, typeof value === "number" ? Number.isInteger(value) ? count(value) : three(value) : String(value)));
     $(".ledger tbody", this.root).replaceChildren(...state.ram.structures.map(([name, bytes]) => row([name, bytesOf(bytes)])));
     $(".counters tbody", this.root).replaceChildren(...Object.entries(state.counters).map(row));
-    if (this.is.has_tree && !(performance.now() - this.lookedAt < 1500)) { this.lookedAt = performance.now(); this.extents(); }
+    if (this.is.has_tree && !(performance.now() - this.lookedAt < 1500)) { this.lookedAt = performance.now(); this.watch(this.extents()); }
   }
 
   async extents() {
     if (this.isLooking) { return; }
     this.isLooking = true;
-    const { extents } = await this.ask({ do: "extents" });
-    this.isLooking = false;
+    const { extents } = await this.ask({ do: "extents" }).finally(() => { this.isLooking = false; });
     if (!extents) { return; }
     const pages = extents.reduce((sum, [, n]) => sum + n, 0);
     $(".extents", this.root).replaceChildren(element("h3", {}, "µ-Tree"), element("p", {}, `${count(extents.length)} extents of ${two(pages / Math.max(1, extents.length))} pages on average`),
@@ -289,7 +305,7 @@ class Drive {
     const canvas = this.board.canvas;
     canvas.addEventListener("click", event => {
       const hit = this.board.hit(event);
-      if (hit) { this.inspect(hit.block, hit.index); }
+      if (hit) { this.watch(this.inspect(hit.block, hit.index)); }
     });
     canvas.addEventListener("keydown", event => {
       const { columns, blocks } = this.board;
@@ -298,54 +314,74 @@ class Drive {
         const next = (this.board.selected ?? 0) + moves[event.key];
         if (next >= 0 && next < blocks) { this.choose(next); }
       } else if (event.key === "Enter") {
-        this.inspect(this.board.selected ?? 0, null);
+        this.watch(this.inspect(this.board.selected ?? 0, null));
       } else { return; }
       event.preventDefault();
       event.stopPropagation();
     });
-    $(".find-go", this.root).addEventListener("click", () => this.find(Number($(".find", this.root).value)));
-    $(".find", this.root).addEventListener("keydown", event => { if (event.key === "Enter") { this.find(Number(event.target.value)); } });
+    const find = () => this.watch(this.find($(".find", this.root)));
+    $(".find-go", this.root).addEventListener("click", find);
+    $(".find", this.root).addEventListener("keydown", event => { if (event.key === "Enter") { find(); } });
   }
 
   choose(block) {
     this.board.selected = block;
     this.board.isDirty = true;
     const { state, log, kind, live, erases } = this.board.look(block);
-    this.caption(`block ${block}: ${state}${log ? `, ${log[0]}` : ""}${kind ? `, ${KIND_NAMES[kind]}` : ""}${live === null ? "" : `, ${live} live pages`}, erased ${count(erases)} times`);
+    this.caption(`block ${block}: ${state}${log ? `, ${log[0]}` : ""}${kind ? `, ${KIND_NAMES[kind]}` : ""}${live === null ? "" : `, ${some(live, "live page")}`}, erased ${some(erases, "time")}`);
   }
 
+  // What is looked at and cannot be had is said where it would stand.
+  async watch(looking) {
+    try { await looking; } catch (error) { if (error !== LEFT) { $(".found", this.root).textContent = error.message; } }
+  }
+
+  // Squares, table and place are of one look: the drive may be at work meanwhile.
   async inspect(block, index) {
     this.choose(block);
-    const found = await this.ask({ do: "block", block });
-    const page = index === null ? null : found.pages[index];
-    if (page?.kind === "user") { await this.find(page.key); }
+    const found = await this.ask({ do: "block", block, index });
+    this.board.target = null;
+    this.take({ bytes: found.bytes, state: found.drive }, false);
+    this.choose(block);
     const rows = found.pages.map((cell, n) => {
       const what = cell.kind ? `${KIND_NAMES[cell.kind]} ${count(cell.key)}` : cell.cell === ERASED ? "erased" : cell.cell === BAD ? "bad" : cell.cell === TORN ? "torn" : "unreadable";
       const state = cell.kind ? cell.cell === LIVE || cell.cell >= METADATA && cell.cell < METADATA_STALE ? "in use" : "stale" : "";
-      const name = cell.kind === "user" ? element("button", { class: "link", onclick: () => this.find(cell.key) }, what) : what;
+      const name = cell.kind === "user" ? element("button", { class: "link", onclick: () => this.watch(this.find(cell.key)) }, what) : what;
       return element("tr", n === index ? { class: "chosen" } : {}, element("td", {}, String(n)), element("td", {}, name), element("td", {}, state), element("td", {}, cell.seq ? count(cell.seq) : ""));
     });
     const head = element("tr", {}, ...["page", "content", "", "program"].map(text => element("th", {}, text)));
     const log = this.board.logOf(block);
-    const about = `Block ${block}: ${found.state}${log ? `, ${log[0]}` : ""}${found.live === null ? "" : `, ${found.live} live`}, erased ${count(found.erases)} times.`;
-    const place = page?.kind === "user" ? [...$(".found", this.root).childNodes].filter(child => child.className === "place") : [];
-    $(".found", this.root).replaceChildren(...place, element("p", {}, about), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+    const about = `Block ${block} at step ${count(found.drive.step)}: ${found.state}${log ? `, ${log[0]}` : ""}${found.live === null ? "" : `, ${some(found.live, "live page")}`}, erased ${some(found.erases, "time")}.`;
+    $(".found", this.root).replaceChildren(...found.place ? [this.place(found.place, found.drive.step)] : [], element("p", {}, about), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
   }
 
-  // Where a logical page is, and where it was.
-  async find(logical) {
-    try {
-      const { copies, holds } = await this.ask({ do: "page", page: logical });
-      $(".find", this.root).value = logical;
-      const now = copies.find(copy => copy.live);
-      this.board.target = now ? now.block * this.board.perBlock + now.index : null;
-      this.board.isDirty = true;
-      const older = copies.filter(copy => copy !== now).map(copy => `block ${copy.block}, page ${copy.index}`);
-      const is = now ? `is in block ${now.block}, page ${now.index}` : holds ? "is nowhere on this flash" : "holds no data: it reads as zeros";
-      $(".found", this.root).replaceChildren(element("div", { class: "place" }, element("p", {}, `Logical page ${count(logical)} ${is}.`),
-        element("p", {}, older.length ? `Older copies, newest first: ${older.join("; ")}.` : "No older copy of it is left.")));
-    } catch (error) { $(".found", this.root).textContent = error.message; }
+  // Where a logical page is, and where it was: of a number, or of the field that has it.
+  async find(of) {
+    const answer = await this.ask({ do: "page", page: typeof of === "number" ? of : whole(of, "page") });
+    $(".found", this.root).replaceChildren(this.place(answer, answer.step));
   }
+
+  place({ logical, copies, holds }, step) {
+    $(".find", this.root).value = logical;
+    const now = copies.find(copy => copy.live);
+    this.board.target = now ? now.block * this.board.perBlock + now.index : null;
+    this.board.isDirty = true;
+    const older = copies.filter(copy => copy !== now).map(copy => `block ${copy.block}, page ${copy.index}`);
+    const is = now ? `is in block ${now.block}, page ${now.index}` : holds ? "is nowhere on this flash" : "holds no data: it reads as zeros";
+    return element("div", { class: "place" }, element("p", {}, `Logical page ${count(logical)} ${is}, at step ${count(step)}.`),
+      element("p", {}, older.length ? `Older copies, newest first: ${older.join("; ")}.` : "No older copy of it is left."));
+  }
+}
+
+const some = (n, what) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+
+// The number of a field, which has to be whole and in its range.
+function whole(input, name) {
+  const { value, min, max, validity } = input;
+  if (value === "" || !validity.valid || !Number.isInteger(Number(value))) {
+    throw new Error(`${name}: ${value || "no number"}; a whole number from ${count(min || 0)} to ${count(max)} would be right`);
+  }
+  return Number(value);
 }
 
 function mark(colour) { return element("i", { class: "mark", style: `background:var(--${colour})` }); }

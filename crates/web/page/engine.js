@@ -1,6 +1,9 @@
 // The engine in a worker: a module of WebAssembly that answers lines of JSON. Where no worker can be had it runs here.
 "use strict";
 
+// Thrown where something goes on with a drive or a lesson that was left: nothing is wrong.
+const LEFT = Symbol("left");
+
 // What the worker is made of; it stands in the page as text, since a page on disk may load no other file.
 function engineMain(scope, post) {
   let exports = null, stopped = false;
@@ -61,6 +64,7 @@ class Engine {
     this.next = 0;
     const take = message => {
       const { id, line, bytes } = message;
+      if (!this.waiting.has(id)) { return; }
       const { resolve, reject } = this.waiting.get(id);
       this.waiting.delete(id);
       line.error ? reject(new Error(line.error)) : resolve({ ...line, bytes });
@@ -79,6 +83,7 @@ class Engine {
   }
 
   post(message) {
+    if (this.isClosed) { return Promise.reject(LEFT); }
     const id = this.next++;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
@@ -105,8 +110,12 @@ class Engine {
     return Engine.bytes;
   }
 
+  // No answer comes any more, and what waits for one is told.
   close() {
+    this.isClosed = true;
     this.worker?.terminate();
     if (this.url) { URL.revokeObjectURL(this.url); }
+    this.waiting.forEach(({ reject }) => reject(LEFT));
+    this.waiting.clear();
   }
 }

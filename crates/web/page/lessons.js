@@ -51,8 +51,9 @@ Say that three quarters are live. Then erasing a block gains a quarter of it, an
     answer: async l => {
       const [uniform, apart] = [await measured(l, l.a, 12000), await measured(l, l.b, 12000)];
       await l.open(l.a.settings, { ...l.b.settings, ftl: "static-quota", set: [] });
-      await l.run(l.a.is.logical_pages * 6, [l.b]);
+      await l.run(l.a.is.logical_pages * 6);
       const quota = await measured(l, l.b, 12000);
+      await l.run(12000, [l.a]);
       return [within(apart / uniform, [0.9, 1.1]), `Uniform: ${two(uniform)}. Apart, the emptiest first: ${two(apart)}. Greedy levels both classes to the same emptiness, as if all pages were equally hot. With a quota of spare space for each class, now on the right: ${two(quota)}.`];
     },
   },
@@ -136,17 +137,14 @@ Say that three quarters are live. Then erasing a block gains a quarter of it, an
     a: { ftl: "page", workload: "uniform", ratio: 0.7, blocks: 128 },
     steps: [
       ["The host writes, and the drive collects.", async l => l.run(l.a.is.logical_pages)],
-      ["Now the power fails while a page of the host's is programmed. Its data are noise, and the chip's ECC is content: it does not see that. The spare area is whole.", async l => {
-        await l.a.plug.arm("host", "torn-unseen");
-        await l.run(20);
-        l.met = l.a.state.met[0];
-        l.before = (await l.a.ask({ do: "page", page: l.met.key })).copies;
-      }],
+      ["Now the power fails while a page of the host's is programmed. Its data are noise, and the chip's ECC is content: it does not see that. The spare area is whole.", async l => l.torn()],
     ],
     question: "The request was not acknowledged. After the recovery its logical page reads as",
     options: ["what it was before", "noise", "a read error"],
     answer: async l => {
-      await l.a.plug.recover();
+      // Whoever powered on, or cut again, by hand has the same cut once more.
+      if (l.a.state.is_on || JSON.stringify(l.a.state.met[0]) !== JSON.stringify(l.met)) { await l.torn(); }
+      await l.light();
       const after = await copyOf(l.a, l.met.key);
       const torn = l.before.find(copy => copy.block === l.met.block && copy.index === l.met.index);
       const old = l.before.find(copy => copy !== torn);
@@ -161,12 +159,14 @@ Say that three quarters are live. Then erasing a block gains a quarter of it, an
     a: { ftl: "dftl", workload: "zipf:0.9", ratio: 0.7, cache: 512, blocks: 512 }, b: { ftl: "geckoftl", workload: "zipf:0.9", ratio: 0.7, cache: 512, blocks: 512 },
     steps: [
       ["Dirty mapping entries are in RAM alone. DFTL has a battery: when the power fails it writes what is in RAM. GeckoFTL has none. It takes checkpoints, and reads the spare areas of what was written since.", async l => l.run(l.a.is.logical_pages * 2)],
-      ["Pull both plugs.", async l => { l.checkpoints = l.b.state.counters.checkpoint_synchronizations ?? 0; await l.a.plug.pull(); await l.b.plug.pull(); }],
-      ["Both are dark. Power them on.", async l => { await l.a.plug.recover(); await l.b.plug.recover(); }],
+      ["Pull both plugs.", async l => { l.checkpoints = l.b.state.counters.checkpoint_synchronizations ?? 0; await l.dark(); }],
+      ["Both are dark. Power them on.", async l => { await l.dark(); await l.light(); }],
     ],
     question: "Which came up in less of the flash's time?",
     options: ["the one with the battery", "the one with checkpoints", "both took as long"],
     answer: async l => {
+      if (!l.a.state.recovered || !l.b.state.recovered) { await l.dark(); }
+      await l.light();
       const [a, b] = [l.a.state.recovered, l.b.state.recovered];
       const battery = l.a.state.flash.battery?.[2] ?? 0;
       const reads = recovered => recovered.steps.reduce((sum, step) => sum + step.reads + step.spare_reads, 0);
@@ -175,9 +175,6 @@ Say that three quarters are live. Then erasing a block gains a quarter of it, an
     },
   },
 ];
-
-// Thrown where a lesson goes on that was left.
-const LEFT = Symbol("left");
 
 // A lesson that is being given.
 class Lesson {
@@ -207,17 +204,47 @@ class Lesson {
     return Promise.all(drives.map(async drive => {
       const parts = reduced.matches ? 1 : 40;
       for (let left = requests; left > 0;) {
-        const asked = Math.min(left, Math.ceil(requests / parts)), begin = drive.state.step;
+        // What was cut by hand is powered on.
+        await this.light([drive]);
+        const asked = Math.min(left, Math.ceil(requests / parts)), begin = drive.at;
         await drive.fast(asked, 1000);
         this.here();
-        left -= drive.state.step - begin;
-        if (!drive.state.is_on || drive.state.step === begin) { break; }
+        left -= drive.at - begin;
+        const { wrong, why_ended } = drive.state;
+        if (wrong || why_ended) { throw new Error(`The lesson cannot go on: ${wrong ? `${wrong}.` : why_ended} Choose it once more.`); }
         await new Promise(requestAnimationFrame);
       }
       drive.slow(drive.state, programsOf(drive.state.flash));
       if (drive.state.is_on) { drive.toldAt = 0; drive.tellRate(); }
       this.page.moved();
     }));
+  }
+
+  // The power on where it is off.
+  async light(drives = this.page.drives) {
+    for (const drive of drives.filter(drive => !drive.state.is_on)) { await drive.plug.recover(); }
+    this.here();
+  }
+
+  // And off where it is on.
+  async dark() {
+    for (const drive of this.page.drives.filter(drive => drive.state.is_on)) { await drive.plug.pull(); }
+    this.here();
+  }
+
+  // A cut while a page of the host's is programmed; what was met, and the copies that there are then.
+  async torn() {
+    await this.light();
+    await this.a.plug.arm("host", "torn-unseen");
+    await this.a.fast(2000, 5000);
+    this.here();
+    if (this.a.state.is_on) {
+      await this.a.plug.disarm();
+      throw new Error("The cut waits for a write of the host's. Choose a workload that writes, and then ‘do it’.");
+    }
+    this.met = this.a.state.met[0];
+    this.before = (await this.a.ask({ do: "page", page: this.met.key })).copies;
+    this.page.moved();
   }
 
   tell(text, isVerdict = false) {
@@ -242,11 +269,17 @@ class Lesson {
     $("#lesson-next").disabled = true;
     $("#lesson-next").textContent = "at work…";
     try {
-      await this.lesson.steps[this.at++][1](this);
+      await this.page.still();
+      await this.lesson.steps[this.at][1](this);
     } finally {
-      if (this.page.current === this) { $("#lesson-next").disabled = false; }
+      if (this.page.current === this) { $("#lesson-next").disabled = false; $("#lesson-next").textContent = "do it"; }
     }
+    this.at++;
     if (this.at < this.lesson.steps.length) { return this.tell(this.lesson.steps[this.at][0]); }
+    this.ask();
+  }
+
+  ask() {
     this.tell(this.lesson.question);
     $("#lesson-options").append(...this.lesson.options.map((option, n) => element("button", { onclick: () => this.page.busy(() => this.answered(n)) }, option)));
   }
@@ -254,7 +287,8 @@ class Lesson {
   async answered(n) {
     $("#lesson-options").replaceChildren();
     $("#lesson-text").replaceChildren(element("p", {}, "The drives are asked…"));
-    const [right, text] = await this.lesson.answer(this);
+    await this.page.still();
+    const [right, text] = await this.lesson.answer(this).catch(error => { if (this.page.current === this) { this.ask(); } throw error; });
     this.isDone = true;
     this.right = right;
     this.tell(`You said: ${this.lesson.options[n]}. The drive says: ${this.lesson.options[right]}. ${text}`, true);

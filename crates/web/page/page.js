@@ -18,13 +18,14 @@ const page = {
 
   // One or two drives with these settings.
   async open(all) {
-    this.pause();
-    while (this.drives.length > all.length) { this.drives.pop().engine.close(); $("#drives").lastElementChild.remove(); }
+    await this.still();
+    while (this.drives.length > all.length) { this.drop(); }
     while (this.drives.length < all.length) {
       const drive = new Drive("ab"[this.drives.length], this.listed.presets);
       await drive.start();
       if (this.trace) { await drive.ask({ do: "trace", name: this.trace.name }, this.trace.bytes); }
       drive.onPower = () => this.pause();
+      drive.onAct = () => this.forget(drive);
       this.drives.push(drive);
       $("#drives").append(drive.root);
       this.wire(drive);
@@ -32,16 +33,51 @@ const page = {
     document.body.classList.toggle("two", all.length === 2);
     $("#side").setAttribute("aria-pressed", String(all.length === 2));
     const fitting = all.map(settings => this.about(settings.ftl)?.per_channel && settings.channels === 1 ? { ...settings, channels: 2 } : settings);
-    for (const [n, drive] of this.drives.entries()) { await drive.open(fitting[n]); }
+    const before = this.drives.map(drive => drive.state && { ...drive.settings, workload: drive.state.workload }), opened = [];
+    try {
+      for (const [n, drive] of this.drives.entries()) {
+        await drive.open(fitting[n]);
+        opened.push(n);
+      }
+      await this.fit(fitting);
+    } catch (error) {
+      await this.reopened(before, opened);
+      throw error;
+    }
     this.drives.forEach(drive => drive.board.fit());
     this.controls();
     this.moved();
   },
 
+  drop() {
+    this.drives.pop().engine.close();
+    $("#drives").lastElementChild.remove();
+  },
+
+  // One of them cannot be: the others are what they were, from their beginning on.
+  async reopened(before, opened) {
+    while (this.drives.length && !before[this.drives.length - 1]) { this.drop(); }
+    for (const n of opened.filter(n => n < this.drives.length)) { await this.drives[n].open(before[n]); }
+    document.body.classList.toggle("two", this.drives.length === 2);
+    $("#side").setAttribute("aria-pressed", String(this.drives.length === 2));
+    if (opened.length && this.drives.length) { await this.level(); }
+  },
+
+  // Requests are the same on as many logical pages alone: what does not fit on one drive is lowered on both.
+  async fit(wanted) {
+    if (new Set(wanted.map(({ ratio }) => ratio)).size > 1) { return; }
+    for (;;) {
+      const least = Math.min(...this.drives.map(drive => drive.settings.ratio));
+      const larger = this.drives.filter(drive => drive.settings.ratio > least);
+      if (larger.length === 0) { return; }
+      for (const drive of larger) { await drive.open({ ...drive.settings, ratio: least }, wanted[0].ratio); }
+    }
+  },
+
   about(name) { return this.listed.presets.find(preset => preset.name === name); },
 
   wire(drive) {
-    const own = () => this.busy(() => this.reopen(drive));
+    const own = () => this.anew(() => this.reopen());
     $(".ftl", drive.root).addEventListener("change", own);
     $(".cache", drive.root).addEventListener("change", own);
     $(".set", drive.root).addEventListener("change", own);
@@ -54,26 +90,47 @@ const page = {
   asked(drive) {
     const ftl = $(".ftl", drive.root).value;
     const set = $(".set", drive.root).value.split(/\s+/).filter(Boolean);
-    const channels = this.about(ftl).per_channel ? 2 : 1;
-    return { ...drive.settings, workload: drive.state.workload, ftl, set: ftl === drive.settings.ftl ? set : [], cache: Number($(".cache", drive.root).value) || 0, channels };
+    // Another FTL has the same flash, but for one that is on each channel.
+    const { settings } = drive, channels = this.channels(settings, ftl), cache = whole($(".cache", drive.root), "cache");
+    return { ...settings, workload: drive.state.workload, ftl, set: ftl === settings.ftl ? set : [], cache, channels };
+  },
+
+  channels({ ftl, channels }, other) {
+    if (other === ftl) { return channels; }
+    return this.about(other).per_channel ? Math.max(2, channels) : this.about(ftl).per_channel ? 1 : channels;
   },
 
   async reopen() {
-    this.leave();
     await this.open(this.drives.map(each => this.asked(each)));
   },
 
   // ---- Time.
 
+  // Why the host cannot go on. Drives side by side wait for each other: they are given the same requests.
+  why() {
+    for (const [n, drive] of this.drives.entries()) {
+      const { is_on, wrong, why_ended } = drive.state, of = this.drives.length === 1 ? "" : [" of the first drive", " of the second drive"][n];
+      if (wrong) { return `The checker has a finding${of && `${of}: the host stops`}. Step back, or format.`; }
+      if (!is_on) { return `The power${of} is off.`; }
+      if (why_ended) { return why_ended; }
+    }
+    return null;
+  },
+
   play() {
     if (this.isPlaying) { return this.pause(); }
-    if (!this.drives.some(drive => drive.state.is_on && !drive.state.wrong)) { return this.say("The power is off."); }
-    if (this.drives.every(drive => drive.state.ended)) { return this.say("The requests are at their end."); }
+    const why = this.why();
+    if (why) { return this.stopped(why); }
+    if ($("#said").textContent === this.because) { this.say(""); }
     this.isPlaying = true;
     this.tells("off");
     $("#play").textContent = "❚❚ pause";
     $("#play").setAttribute("aria-pressed", "true");
-    this.playing = this.pump().catch(error => this.wrong(error)).finally(() => this.pause());
+    const turn = this.turn = {}, before = this.playing;
+    const pumped = async () => {
+      try { await before; await this.pump(turn); } catch (error) { if (error !== LEFT) { this.wrong(error); } } finally { if (this.turn === turn) { this.pause(); } }
+    };
+    this.playing = pumped();
   },
 
   // What changes many times a second is not read out.
@@ -86,35 +143,64 @@ const page = {
     $("#play").setAttribute("aria-pressed", "false");
   },
 
-  async pump() {
+  // Until nothing plays.
+  async still() {
+    this.pause();
+    await this.playing;
+  },
+
+  // Something between two requests: what plays waits for it, and goes on if it can.
+  async between(what) {
+    const goesOn = this.isPlaying;
+    await this.still();
+    try { return await what(); } finally { if (goesOn && this.why() === null) { this.play(); } }
+  },
+
+  async pump(turn) {
+    const goesOn = () => this.isPlaying && this.turn === turn;
     let last = performance.now(), owed = 0, chunk = 64;
-    while (this.isPlaying) {
-      const speed = this.speed, on = this.drives.filter(drive => drive.state.is_on && !drive.state.wrong && !drive.state.ended);
-      if (on.length === 0) { break; }
+    await this.level();
+    while (goesOn() && this.why() === null) {
+      const speed = this.speed, { drives } = this;
       if (speed <= SHOWN) {
         const ends = performance.now() + 1000 / speed;
-        await Promise.all(on.map(drive => drive.step(700 / speed)));
-        while (this.isPlaying && performance.now() < ends) { await new Promise(requestAnimationFrame); }
+        await this.forth(700 / speed);
+        while (goesOn() && performance.now() < ends) { await new Promise(requestAnimationFrame); }
         last = performance.now();
-      } else if (speed < Infinity) {
-        await new Promise(requestAnimationFrame);
-        const now = performance.now();
-        owed = Math.min(owed + speed * (now - last) / 1000, speed / 4);
-        last = now;
-        const steps = Math.floor(owed);
-        owed -= steps;
-        if (steps > 0) { await Promise.all(on.map(drive => drive.fast(steps, 100))); on.forEach(drive => drive.state.is_on && drive.tellRate()); }
       } else {
-        // Both drives serve the same requests: as many as the slower one does meanwhile.
-        const steps = on.length === 1 ? 1e12 : chunk;
-        const answers = await Promise.all(on.map(drive => drive.fast(steps, on.length === 1 ? SLICE_MS : 1e4)));
+        if (speed < Infinity) {
+          await new Promise(requestAnimationFrame);
+          const now = performance.now();
+          owed = Math.min(owed + speed * (now - last) / 1000, speed / 4);
+          last = now;
+        }
+        const left = speed < Infinity ? Math.floor(owed) : 1e12;
+        if (left === 0) { continue; }
+        // One drive has so much time. Two have as many requests as the slower one does in it.
+        const isOne = drives.length === 1, steps = isOne ? left : Math.min(left, chunk);
+        const answers = await Promise.all(drives.map(drive => drive.fast(steps, isOne ? speed < Infinity ? 100 : SLICE_MS : 1e4)));
         const took = Math.max(...answers.map(answer => answer.took));
-        if (took < SLICE_MS / 2) { chunk *= 2; }
-        if (took > SLICE_MS * 2) { chunk = Math.max(1, chunk >> 1); }
-        this.measure(on, answers);
+        if (took < SLICE_MS / 2 && steps === chunk) { chunk *= 2; }
+        if (took > SLICE_MS * 2) { chunk = Math.max(1, steps >> 1); }
+        owed -= Math.min(owed, steps);
+        await this.level();
+        if (speed < Infinity) { drives.forEach(drive => drive.state.is_on && drive.tellRate()); } else { this.measure(drives, answers); }
       }
       this.moved();
     }
+    if (this.drives.some(drive => drive.state.ended)) { this.stopped(this.why()); }
+  },
+
+  // What one drive was not given, for its power failed or it had no time, is taken back from the other.
+  async level() {
+    const least = Math.min(...this.drives.map(drive => drive.at));
+    await Promise.all(this.drives.filter(drive => drive.at > least).map(drive => drive.level(least)));
+  },
+
+  // Who does something where it was before does it on all: what the others did from there on comes no more.
+  async forget(drive) {
+    const others = this.drives.filter(other => other !== drive && other.state && other.state.furthest > other.state.step);
+    await Promise.all(others.map(other => other.forget()));
   },
 
   // Writes a second in the workers.
@@ -127,88 +213,131 @@ const page = {
     });
   },
 
+  // A request, or what was done to a drive between two.
+  async forth(ms) {
+    await Promise.all(this.drives.map(drive => drive.step(ms)));
+    await this.level();
+  },
+
+  // The same back: where something was done to one drive alone, the other stays.
+  async back() {
+    const from = this.drives.map(drive => drive.state.step);
+    await Promise.all(this.drives.map((drive, n) => drive.go(Math.max(0, from[n] - 1))));
+    const most = Math.max(...this.drives.map(drive => drive.at));
+    await Promise.all(this.drives.map((drive, n) => drive.at < most ? drive.go(from[n]) : null));
+  },
+
   async step(by) {
-    this.pause();
-    await this.playing;
-    await Promise.all(this.drives.map(drive => by > 0 ? drive.step(400) : drive.go(Math.max(0, drive.state.step - 1))));
+    await this.still();
+    const why = this.why();
+    if (by > 0 && why && this.drives.every(drive => drive.state.step === drive.state.furthest)) { this.stopped(why); }
+    // It is not played where more of them wait.
+    await (by > 0 ? this.forth(this.asks > 1 ? 0 : 400) : this.back());
     this.moved();
   },
 
-  // To the next request that collects or merges, which is played.
+  // To the next request that collects or merges, on the drive that does so first. It is played.
   async seek() {
-    this.pause();
-    await this.playing;
-    await Promise.all(this.drives.map(async drive => {
-      if (!drive.state.is_on) { return; }
-      const answer = drive.take(await drive.ask({ do: "seek", steps: 20000 }), false);
-      if (answer.found) { await drive.step(1500); } else { drive.caption("Nothing was collected in 20,000 requests."); }
-    }));
+    await this.still();
+    const why = this.why();
+    if (why) { return this.stopped(why); }
+    await this.level();
+    const found = await Promise.all(this.drives.map(async drive => drive.take(await drive.ask({ do: "seek", steps: 20000 }), false).found));
+    await this.level();
+    if (found.some(Boolean)) { await this.forth(1500); } else if (this.why() === null) { this.drives.forEach(drive => drive.caption("Nothing was collected in 20,000 requests.")); }
     this.moved();
   },
 
   async go(step) {
-    this.pause();
-    await this.playing;
-    // An oracle's drive is filled page by page: what counts is how many requests came since.
-    const { fill } = this.drives[0].is;
-    await Promise.all(this.drives.map(drive => drive.go(Math.max(0, step - fill + drive.is.fill))));
+    await this.still();
+    const [first, ...others] = this.drives;
+    await first.go(step);
+    await Promise.all(others.map(drive => drive.level(first.at)));
     this.moved();
   },
 
   moved() {
-    const { fill } = this.drives[0].is;
-    const furthest = Math.max(...this.drives.map(drive => drive.state.furthest - drive.is.fill)) + fill, at = this.drives[0].state.step;
+    const { furthest, step, workload } = this.drives[0].state;
     $("#history").max = furthest;
-    if (document.activeElement !== $("#history") || !this.isDragging) { $("#history").value = at; }
-    $("#history-is").textContent = `${count(at)} of ${count(furthest)}`;
+    if (document.activeElement !== $("#history") || !this.isDragging) { $("#history").value = step; }
+    $("#history-is").textContent = `${count(step)} of ${count(furthest)}`;
+    if (workload !== this.host.exact) { this.hosts(workload); }
   },
 
   // ---- The host.
 
+  // What the controls were set to, exactly: their positions are rounded. Those that were not moved mean that.
+  host: {}, ratio: {},
+
   workload() {
     const kind = $("#kind").value, skew = Number($("#skew").value);
+    if (kind === this.host.kind && $("#skew").value === this.host.skew && $("#other").value === this.host.other) { return this.host.exact; }
     if (kind === "zipf") { return `zipf:${Math.max(0.1, skew / 10)}`; }
     if (kind === "hotcold") { return `hotcold:${Math.min(99, 50 + skew * 2.45).toFixed(0)}/${Math.max(2, 50 - skew * 2.4).toFixed(0)}`; }
     if (kind === "trace") { return `trace:${this.trace.name}`; }
     return kind === "other" ? $("#other").value.trim() : kind;
   },
 
-  // Controls as the drives' settings have them.
-  controls() {
-    const settings = this.drives[0].settings, [kind, rest] = settings.workload.split(/:(.*)/);
+  logical() { return $("#ratio").value === this.ratio.position ? this.ratio.exact : Number($("#ratio").value) / 100; },
+
+  // The controls of the host as this workload has them.
+  hosts(workload) {
+    const [kind, rest] = workload.split(/:(.*)/);
     const known = ["uniform", "zipf", "hotcold", "sequential", "trace"].includes(kind) ? kind : "other";
     $("#kind").value = known;
-    if (known === "other") { $("#other").value = settings.workload; }
+    if (known === "other") { $("#other").value = workload; }
     if (known === "zipf") { $("#skew").value = Math.round(Number(rest) * 10); }
     if (known === "hotcold") { $("#skew").value = Math.round((Number(rest.split("/")[0]) - 50) / 2.45); }
+    this.host = { exact: workload, kind: known, skew: $("#skew").value, other: $("#other").value };
+    this.labels();
+  },
+
+  // Controls as the drives' settings have them.
+  controls() {
+    const { settings, state } = this.drives[0];
     $("#ratio").value = Math.round(settings.ratio * 100);
+    this.ratio = { exact: settings.ratio, position: $("#ratio").value };
     for (const [id, key] of [["blocks", "blocks"], ["ppb", "pages_per_block"], ["seed", "seed"]]) {
       if ($(`#${id}`).tagName === "SELECT" && ![...$(`#${id}`).options].some(option => Number(option.value) === settings[key])) {
         $(`#${id}`).append(element("option", {}, String(settings[key])));
       }
       $(`#${id}`).value = settings[key];
     }
-    this.labels();
+    this.hosts(state.workload);
   },
 
   labels() {
     const kind = $("#kind").value;
     $("#skew-label").hidden = !["zipf", "hotcold"].includes(kind);
     $("#other-label").hidden = kind !== "other";
-    $("#again").hidden = kind !== "trace";
+    $("#again").hidden = kind !== "trace" && !this.workload().startsWith("lab:");
     $("#skew-is").textContent = this.workload();
-    $("#ratio-is").textContent = two(Number($("#ratio").value) / 100);
+    const ratio = this.logical();
+    $("#ratio-is").textContent = Number.isInteger(Math.round(ratio * 1e9) / 1e7) ? two(ratio) : String(ratio);
     const speed = this.speed;
     $("#speed-is").textContent = speed === Infinity ? "all it can" : `${count(speed)}/s`;
   },
 
-  // The host goes on with another workload, from here on.
+  // The hosts of all drives go on with another workload, from the same request on; or none does.
   async change() {
     this.labels();
-    const workload = this.workload();
-    for (const drive of this.drives) {
-      if (drive.state.is_on) { await drive.act({ act: "workload", workload }); }
-    }
+    const workload = this.workload(), done = [];
+    await this.between(async () => {
+      await this.level();
+      try {
+        for (const drive of this.drives) {
+          await drive.act({ act: "workload", workload });
+          done.push(drive);
+        }
+      } catch (error) {
+        for (const drive of done) {
+          await drive.go(drive.state.step - 1);
+          await drive.forget();
+        }
+        throw error;
+      }
+      this.host = { ...this.host, exact: workload, kind: $("#kind").value, skew: $("#skew").value, other: $("#other").value };
+    });
     this.moved();
   },
 
@@ -216,8 +345,7 @@ const page = {
   async take(files) {
     if (files.length !== 1) { throw new Error(`${files.length} files: one trace would be right.`); }
     const [file] = files, bytes = new Uint8Array(await file.slice(0, this.listed.trace_bytes_max + 1).arrayBuffer());
-    this.pause();
-    await this.playing;
+    await this.still();
     const answers = await Promise.all(this.drives.map(drive => drive.ask({ do: "trace", name: file.name }, bytes)));
     const { name, requests, format, left_out, doubts } = answers[0];
     this.trace = { name, bytes };
@@ -228,15 +356,13 @@ const page = {
   },
 
   async format() {
-    this.leave();
-    const shape = { ratio: Number($("#ratio").value) / 100, blocks: Number($("#blocks").value), pages_per_block: Number($("#ppb").value), seed: Number($("#seed").value), workload: this.workload() };
+    const shape = { ratio: this.logical(), blocks: Number($("#blocks").value), pages_per_block: Number($("#ppb").value), seed: whole($("#seed"), "seed"), workload: this.workload() };
     await this.open(this.drives.map(drive => ({ ...this.asked(drive), ...shape })));
   },
 
   async side() {
-    const one_ = { ...this.drives[0].settings, workload: this.drives[0].state.workload };
-    this.leave();
-    await this.open(this.drives.length === 2 ? [one_] : [one_, { ...one_, ftl: one_.ftl === "geckoftl" ? "dftl" : "geckoftl", set: [], channels: 1 }]);
+    const one_ = { ...this.drives[0].settings, workload: this.drives[0].state.workload }, ftl = one_.ftl === "geckoftl" ? "dftl" : "geckoftl";
+    await this.open(this.drives.length === 2 ? [one_] : [one_, { ...one_, ftl, set: [], channels: this.channels(one_, ftl) }]);
   },
 
   // ---- Lessons, links.
@@ -301,18 +427,40 @@ const page = {
 
   say(text) { $("#said").textContent = text; },
 
+  // Until it is so no more.
+  stopped(why) {
+    this.because = why;
+    this.say(why);
+  },
+
   wrong(error) {
     $("#wrong").hidden = false;
     $("#wrong").textContent = error.message ?? String(error);
   },
 
-  // One thing at a time; what fails is said.
-  async busy(what) {
-    $("#wrong").hidden = true;
-    document.body.dataset.busy = String(Number(document.body.dataset.busy ?? 0) + 1);
-    try { await what(); } catch (error) { if (error !== LEFT) { this.wrong(error); } } finally {
-      document.body.dataset.busy = String(Number(document.body.dataset.busy) - 1);
-    }
+  // One thing after the other, in the order in which they were asked for; what fails is said.
+  asks: 0, done: null,
+  busy(what) {
+    const before = this.done;
+    const doing = async () => {
+      this.count(1);
+      if (before) { await before; }
+      $("#wrong").hidden = true;
+      try { await what(); } catch (error) { if (error !== LEFT) { this.wrong(error); } }
+      this.count(-1);
+      if (this.asks === 0) { this.done = null; }
+    };
+    return this.done = doing();
+  },
+
+  count(by) { document.body.dataset.busy = String(this.asks += by); },
+
+  // Other drives, at once: what plays stops, and a lesson is left.
+  anew(what) {
+    this.pause();
+    this.leave();
+    this.say("");
+    return this.busy(what);
   },
 
   // Opens what the address says. A link that cannot be opened leaves a drive all the same.
@@ -348,15 +496,23 @@ const page = {
 };
 
 const on = (id, event, what) => $(id).addEventListener(event, () => page.busy(what));
-on("#play", "click", () => page.play());
+// A pause does not wait for what is being done.
+const play = () => page.isPlaying ? page.pause() : page.busy(() => page.play());
+$("#play").addEventListener("click", play);
 on("#step", "click", () => page.step(1));
 on("#seek", "click", () => page.seek());
 on("#back", "click", () => page.step(-1));
-on("#format", "click", () => page.format());
-on("#side", "click", () => page.side());
-on("#lesson", "change", () => page.lesson($("#lesson").value));
-on("#lesson-next", "click", () => page.current?.next());
-on("#lesson-leave", "click", () => page.leave());
+$("#format").addEventListener("click", () => page.anew(() => page.format()));
+$("#side").addEventListener("click", () => page.anew(() => page.side()));
+$("#lesson").addEventListener("change", () => {
+  const id = $("#lesson").value;
+  page.anew(() => page.lesson(id));
+});
+$("#lesson-next").addEventListener("click", () => {
+  const lesson = page.current, at = lesson?.at;
+  page.busy(() => lesson && page.current === lesson && lesson.at === at ? lesson.next() : null);
+});
+$("#lesson-leave").addEventListener("click", () => page.leave());
 on("#copy-link", "click", () => { history.replaceState(null, "", page.link()); return page.copy(location.href, "The link"); });
 on("#copy-command", "click", async () => page.copy((await page.drives[0].ask({ do: "command" })).command, "The command"));
 on("#kind", "change", () => page.change());
@@ -380,24 +536,23 @@ for (const [event, isOver] of [["dragover", true], ["dragleave", false], ["drop"
 on("#history", "change", () => { page.isDragging = false; return page.go(Number($("#history").value)); });
 $("#history").addEventListener("pointerdown", () => { page.isDragging = true; });
 for (const id of ["#skew", "#ratio", "#speed"]) { $(id).addEventListener("input", () => page.labels()); }
-addEventListener("hashchange", () => page.busy(async () => {
-  page.say("");
-  page.leave();
-  await page.follow();
-}));
-addEventListener("resize", () => page.drives.forEach(drive => { drive.board.fit(); drive.shownAt = 0; drive.show(drive.state); }));
+addEventListener("hashchange", () => page.anew(() => page.follow()));
+addEventListener("resize", () => page.drives.filter(drive => drive.state).forEach(drive => { drive.board.fit(); drive.shownAt = 0; drive.show(drive.state); }));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   readColours();
-  page.drives.forEach(drive => { drive.board.recolour(); drive.shownAt = 0; drive.show(drive.state); });
+  page.drives.filter(drive => drive.state).forEach(drive => { drive.board.recolour(); drive.shownAt = 0; drive.show(drive.state); });
 });
 addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|TEXTAREA/.test(event.target.tagName)) { return; }
   const keys = {
-    " ": () => page.play(), "ArrowRight": () => page.step(1), "ArrowLeft": () => page.step(-1),
-    "c": () => page.seek(), "p": () => Promise.all(page.drives.map(drive => drive.plug.pull())), "r": () => Promise.all(page.drives.map(drive => drive.plug.recover())),
+    " ": play, "ArrowRight": () => page.step(1), "ArrowLeft": () => page.step(-1), "c": () => page.seek(),
+    "p": () => page.between(() => Promise.all(page.drives.filter(drive => drive.state.is_on).map(drive => drive.plug.pull()))),
+    "r": () => page.between(() => Promise.all(page.drives.filter(drive => !drive.state.is_on).map(drive => drive.plug.recover()))),
   };
   if (!(event.key in keys) || event.key === " " && event.target.tagName === "BUTTON") { return; }
   event.preventDefault();
-  page.busy(keys[event.key]);
+  // A key that is held asks no faster than it is answered.
+  if (event.repeat && page.asks > 0) { return; }
+  if (event.key === " ") { play(); } else { page.busy(keys[event.key]); }
 });
 page.busy(() => page.begin());

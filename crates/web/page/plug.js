@@ -18,11 +18,11 @@ class Plug {
   constructor(drive) {
     this.drive = drive;
     this.root = $(".plug", drive.root);
-    const on = (name, what) => $(`.${name}`, this.root).addEventListener("click", () => this.doing(what));
+    const on = (name, what) => $(`.${name}`, this.root).addEventListener("click", () => page.busy(() => page.between(() => this.doing(what))));
     for (const [name, about] of Object.entries(MOMENT_NAMES)) { $(".moment", this.root).append(element("option", { value: name }, about)); }
     $(".moment", this.root).addEventListener("change", () => this.faults());
     this.faults();
-    on("arm", () => this.drive.state.armed ? this.disarm() : this.arm($(".moment", this.root).value, $(".fault", this.root).value, Number($(".skip", this.root).value)));
+    on("arm", () => this.drive.state.armed ? this.disarm() : this.arm($(".moment", this.root).value, $(".fault", this.root).value, whole($(".skip", this.root), "after")));
     on("pull", () => this.pull());
     on("recover", () => this.recover());
     on("nested", () => this.nested());
@@ -31,7 +31,7 @@ class Plug {
 
   // What has gone wrong is said where what was asked is.
   async doing(what) {
-    try { await what(); } catch (error) { $(".met", this.root).replaceChildren(element("p", { class: "bad" }, error.message)); }
+    try { await what(); } catch (error) { if (error === LEFT) { throw error; } $(".met", this.root).replaceChildren(element("p", { class: "bad" }, error.message)); }
   }
 
   // The faults that can meet what the moment names.
@@ -64,10 +64,12 @@ class Plug {
     set("examine", !!state.wrong || !this.isCuttable);
     $(".arm", this.root).textContent = state.armed ? "do not cut" : "cut there";
     // Before what was told, as one is after stepping back, it is not so.
-    if (this.hasTold && state.is_on && !state.recovered && !state.wrong) {
+    const isUndone = !state.recovered || !this.wasOn && !this.isRecovering;
+    if (this.hasTold && state.is_on && isUndone && !state.wrong) {
       $(".met", this.root).replaceChildren();
       $(".recovery", this.root).replaceChildren();
       this.drive.board.target = null;
+      if (!this.wasOn) { this.drive.caption("The power is on."); }
       this.hasTold = false;
     }
     if (!state.is_on && this.wasOn) { this.hasFailed(state); }
@@ -95,17 +97,20 @@ class Plug {
   disarm() { return this.drive.act({ act: "disarm" }); }
   pull() { return this.drive.act({ act: "pull" }); }
 
+  // A fault meets what it befalls: the recovery's first program, or its first erase.
   async nested() {
-    const fault = $(".fault", this.root).value || "torn-seen";
-    const program = Plug.faults.find(known => known.name === fault && known.of === "program") ? fault : "torn-seen";
+    const fault = $(".fault", this.root).value || "torn-seen", of = Plug.faults.filter(known => known.name === fault).map(known => known.of);
+    const isErase = !of.includes("program") || of.includes("erase") && $(".moment", this.root).value === "erase";
     const before = this.drive.state.met.length;
-    await this.drive.act({ act: "recover-until", moment: "any", fault: program, skip: 0 }, RECOVERY_MS / 2);
-    const isCut = this.drive.state.met.length > before;
-    $(".met", this.root).append(element("p", {}, isCut ? `The recovery was cut at its operation ${count(this.drive.state.met.at(-1).operation)}.` : "The recovery programs and erases nothing: there is nothing to cut. It can be done."));
+    await this.drive.act({ act: "recover-until", moment: isErase ? "erase" : "any", fault, skip: 0 }, RECOVERY_MS / 2);
+    const met = this.drive.state.met.slice(before).at(-1), [operation, does] = isErase ? ["erase", "erases"] : ["program", "programs"];
+    $(".met", this.root).append(element("p", {}, met ? `The recovery was cut at its operation ${count(met.operation)}, its first ${operation}. What that left: ${FAULT_NAMES[fault]}.` :
+      `The recovery ${does} nothing, and ${fault} befalls ${operation}s alone: there is nothing to cut. Power on.`));
   }
 
   async recover() {
-    const answer = await this.drive.act({ act: "recover" }, RECOVERY_MS);
+    this.isRecovering = true;
+    const answer = await this.drive.act({ act: "recover" }, RECOVERY_MS).finally(() => { this.isRecovering = false; });
     this.report(answer.state.recovered, answer.state.wrong, answer.played);
     this.drive.board.target = null;
   }

@@ -75,6 +75,11 @@ impl Act {
         }
     }
 
+    /// Whether the host does it.
+    pub(crate) fn is_of_host(&self) -> bool {
+        matches!(self, Self::Workload { .. }) || self.request().is_some()
+    }
+
     /// Refuses a request that leaves the drive, and names that mean nothing.
     pub(crate) fn check(&self, logical_pages: u32, seed: u64) -> Result<(), String> {
         let fits = |first: u32, pages: u32| match first.checked_add(pages) {

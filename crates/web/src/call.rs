@@ -4,7 +4,7 @@ use crate::act::Act;
 use crate::command::command;
 use crate::engine::Engine;
 use crate::listed::listed;
-use crate::settings::Settings;
+use crate::settings::{PAGES_MAX, Settings};
 use crate::trace::Trace;
 use phelsuma_nand::Nand;
 use serde::Deserialize;
@@ -61,10 +61,18 @@ enum Question {
     Seek { steps: u64 },
     /// To a step that was reached before.
     Go { step: u64 },
+    /// To where the host has done so much.
+    Level { host: u64 },
+    /// What came behind this step is to come no more.
+    Forget,
     /// The pages and blocks as bytes.
     Look,
-    /// A block.
-    Block { block: u32 },
+    /// A block, and where the data of one of its pages are; all of the drive with it, which is of the same moment.
+    Block {
+        block: u32,
+        #[serde(default)]
+        index: Option<u32>,
+    },
     /// A logical page.
     Page { page: u32 },
     /// The extents of a µ-Tree.
@@ -79,10 +87,46 @@ enum Question {
 
 /// Answers a question, to which these bytes belong.
 pub fn call(opened: &mut Opened, question: &str, bytes: &[u8]) -> Answer {
-    let asked = serde_json::from_str(question).map_err(|error| format!("{question}: {error}"));
+    let asked = serde_json::from_str::<Value>(question).map_err(|error| error.to_string());
+    let asked = asked.and_then(|asked| {
+        numbers_are_right(&asked)?;
+        serde_json::from_value(asked).map_err(|error| error.to_string())
+    });
     let answered = asked.and_then(|question| answer(opened, question, bytes));
     let (value, bytes) = answered.unwrap_or_else(|error| (json!({ "error": error }), Vec::new()));
     Answer { line: value.to_string(), bytes }
+}
+
+/// Whole numbers by their keys: the control that has each, and its range.
+const NUMBERS: [(&str, &str, u64, u64); 10] = [
+    ("blocks", "blocks", 4, PAGES_MAX / 4),
+    ("pages_per_block", "pages of a block", 4, 8192),
+    ("page_bytes", "bytes of a page", 512, 65_536),
+    ("channels", "channels", 1, 256),
+    ("dies", "dies", 1, 64),
+    ("cache", "cache", 0, 1 << 20),
+    ("seed", "seed", 0, (1 << 53) - 1),
+    ("skip", "after", 0, 1_000_000),
+    ("page", "page", 0, PAGES_MAX - 1),
+    ("step", "history", 0, u64::MAX),
+];
+
+/// Says which number is none, or out of its range.
+fn numbers_are_right(asked: &Value) -> Result<(), String> {
+    for (key, label, least, most) in NUMBERS {
+        for value in [asked.get(key), asked.get("settings").and_then(|settings| settings.get(key))] {
+            let Some(value) = value else { continue };
+            if !value.as_u64().is_some_and(|number| (least..=most).contains(&number)) {
+                let shown = if value.is_null() { "no number".into() } else { value.to_string() };
+                return Err(format!("{label}: {shown}; a whole number from {least} to {most} would be right"));
+            }
+        }
+    }
+    let ratio = asked.get("settings").and_then(|settings| settings.get("ratio"));
+    if ratio.is_some_and(|ratio| !ratio.is_number()) {
+        return Err("logical / physical: no number; one above 0 and below 1 would be right".into());
+    }
+    Ok(())
 }
 
 type Answered = Result<(Value, Vec<u8>), String>;
@@ -130,9 +174,25 @@ fn answer(opened: &mut Opened, question: Question, bytes: &[u8]) -> Answered {
             engine.go_to(step)?;
             Ok((json!({ "state": engine.state() }), engine.cells()))
         }
+        Question::Level { host } => {
+            engine.go_to_host(host)?;
+            Ok((json!({ "state": engine.state() }), engine.cells()))
+        }
+        Question::Forget => {
+            engine.forget();
+            plain(json!({ "state": engine.state() }))
+        }
         Question::Look => Ok((json!({ "state": engine.state() }), engine.cells())),
-        Question::Block { block } => plain(engine.block(block)?),
-        Question::Page { page } => plain(engine.place_of(page)?),
+        Question::Block { block, index } => {
+            let (mut told, cells) = (engine.block(block, index)?, engine.cells());
+            told["drive"] = engine.state();
+            Ok((told, cells))
+        }
+        Question::Page { page } => {
+            let mut told = engine.place_of(page)?;
+            told["step"] = engine.now.step.into();
+            plain(told)
+        }
         Question::Extents => {
             let (ftl, mut nand) = engine.now.bench.look();
             let looks = ftl.look_at_extents(&mut nand);

@@ -200,10 +200,8 @@ impl Engine {
         if let (Act::Arm { .. } | Act::Pull, Some(why)) = (&act, self.config.composition.why_not_survivable()) {
             return Err(format!("{} does not survive power cuts: {why}", self.config.name));
         }
-        self.acts.split_off(&self.now.step);
-        self.history.forget_behind(self.now.step);
+        self.forget();
         self.acts.insert(self.now.step, act);
-        self.furthest = self.now.step;
         self.step_recorded()
     }
 
@@ -228,7 +226,35 @@ impl Engine {
 
     /// Goes to any step that was reached before.
     pub(crate) fn go_to(&mut self, step: u64) -> Result<(), String> {
-        let step = step.min(self.furthest);
+        self.reach(step.min(self.furthest))
+    }
+
+    /// How much the host has done: its requests and changes of its workload, from the fill on. Two drives of one host are
+    /// level where this is equal, whatever befell each of them besides.
+    pub(crate) fn host(&self) -> u64 {
+        self.now.step - self.acts.range(..self.now.step).filter(|(_, act)| !act.is_of_host()).count() as u64
+    }
+
+    /// Goes to where the host has done so much, and behind what befell the drive there.
+    pub(crate) fn go_to_host(&mut self, done: u64) -> Result<(), String> {
+        let mut step = done;
+        for (at, _) in self.acts.iter().filter(|(_, act)| !act.is_of_host()) {
+            if *at > step {
+                break;
+            }
+            step += 1;
+        }
+        self.reach(step)
+    }
+
+    /// What came behind this step is to come no more.
+    pub(crate) fn forget(&mut self) {
+        self.acts.split_off(&self.now.step);
+        self.history.forget_behind(self.now.step);
+        self.furthest = self.now.step;
+    }
+
+    fn reach(&mut self, step: u64) -> Result<(), String> {
         if step < self.now.step {
             let (_, copy) = self.history.before(step).ok_or("the beginning is gone")?;
             self.now = copy.copy();
@@ -401,6 +427,11 @@ impl Engine {
         let Some(recorder) = &self.recorder else { return (0, 0, Vec::new()) };
         let recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         (recorder.len(), recorder.left_out(), recorder.bytes())
+    }
+
+    /// Why the host has no more requests, once it has none.
+    pub(crate) fn why_ended(&self) -> Option<String> {
+        self.now.ended.then(|| self.requests.why_ended())
     }
 
     /// What whoever watches did, by step.

@@ -9,6 +9,9 @@ use std::collections::VecDeque;
 /// An oracle sees so many logical capacities of writes ahead.
 const AHEAD: u64 = 8;
 
+/// Requests that are read for one hint at the most. A host that does not write in so many writes no more: its pages stay.
+const READ_MAX: u64 = 1 << 20;
+
 /// Hints for requests in their order.
 pub(crate) enum Hints {
     /// Handles, where the host has some.
@@ -72,12 +75,15 @@ pub(crate) struct Future {
     last: Vec<u64>,
     /// Writes of which `to_come` has none any more.
     gone: u64,
+    /// Whether no write comes any more.
+    is_over: bool,
 }
 
 impl Future {
     fn new(source: Box<dyn Source + Send>, logical_pages: u32, is_filled: bool) -> Self {
         let last = vec![u64::MAX; logical_pages as usize];
-        let mut made = Self { source, logical_pages: logical_pages.into(), to_come: VecDeque::new(), last, gone: 0 };
+        let (logical_pages, to_come) = (u64::from(logical_pages), VecDeque::new());
+        let mut made = Self { source, logical_pages, to_come, last, gone: 0, is_over: false };
         if !is_filled {
             (0..made.logical_pages).for_each(|page| made.see(page));
         }
@@ -95,13 +101,27 @@ impl Future {
         self.to_come.push_back(0);
     }
 
-    /// The hint of the next write.
-    fn next(&mut self) -> Hint {
-        while (self.to_come.len() as u64) < AHEAD * self.logical_pages {
-            let Ok(Some(request)) = self.source.next_request() else { break };
+    /// Reads on until enough is known, and no further than [`READ_MAX`]; whether that makes sense once more.
+    fn read_ahead(&mut self) -> bool {
+        let enough = AHEAD * self.logical_pages;
+        let mut has_written = self.to_come.len() as u64 >= enough;
+        for _ in 0..READ_MAX {
+            if self.to_come.len() as u64 >= enough {
+                break;
+            }
+            let Ok(Some(request)) = self.source.next_request() else { return false };
             if request.op == Op::Write {
                 (request.first..request.first + u64::from(request.pages)).for_each(|page| self.see(page));
+                has_written = true;
             }
+        }
+        has_written
+    }
+
+    /// The hint of the next write.
+    fn next(&mut self) -> Hint {
+        if !self.is_over {
+            self.is_over = !self.read_ahead();
         }
         self.gone += 1;
         match self.to_come.pop_front() {

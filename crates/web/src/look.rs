@@ -109,8 +109,8 @@ impl Engine {
         bytes
     }
 
-    /// A block and its pages.
-    pub(crate) fn block(&self, number: u32) -> Result<Value, String> {
+    /// A block and its pages; and the place of the logical page that the page at `index` has, if one is asked for.
+    pub(crate) fn block(&self, number: u32, index: Option<u32>) -> Result<Value, String> {
         let block = Block(number);
         if number >= self.geometry.blocks() {
             return Err(format!("block {number}: there are {}", self.geometry.blocks()));
@@ -129,7 +129,12 @@ impl Engine {
             }
         });
         let pages: Vec<Value> = pages.collect();
+        let chosen = index.filter(|index| *index < self.geometry.pages_per_block());
+        let chosen = chosen.and_then(|index| seen.spares[self.geometry.page(block, index).index()].as_ref().ok());
+        let is_known = |spare: &&Spare| spare.kind == Kind::User && spare.key < self.config.logical_pages;
+        let place = chosen.filter(is_known).map(|spare| self.place(&seen, spare.key));
         Ok(json!({
+            "place": place,
             "block": number,
             "state": format!("{:?}", look.state).to_lowercase(),
             "kind": look.kind.map(kind_name),
@@ -145,12 +150,15 @@ impl Engine {
         if logical >= self.config.logical_pages {
             return Err(format!("logical page {logical}: there are {}", self.config.logical_pages));
         }
-        let seen = self.see();
+        Ok(self.place(&self.see(), logical))
+    }
+
+    fn place(&self, seen: &Seen, logical: u32) -> Value {
         let mut copies: Vec<(u64, u64, u32, u8)> = Vec::new();
         for (n, spare) in (0u32..).zip(&seen.spares) {
             let Ok(spare) = spare else { continue };
             if spare.kind == Kind::User && spare.key == logical {
-                copies.push((spare.version, spare.seq, n, self.cell(&seen, n)));
+                copies.push((spare.version, spare.seq, n, self.cell(seen, n)));
             }
         }
         copies.sort_unstable_by(|a, b| b.cmp(a));
@@ -161,7 +169,7 @@ impl Engine {
                 json!({ "page": n, "block": block, "index": index, "version": version, "seq": seq, "live": *cell == LIVE })
             })
             .collect();
-        Ok(json!({ "logical": logical, "holds": self.now.bench.holds_data(logical), "copies": copies }))
+        json!({ "logical": logical, "holds": self.now.bench.holds_data(logical), "copies": copies })
     }
 }
 

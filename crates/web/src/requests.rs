@@ -10,6 +10,9 @@ use phelsuma_trace::{Op, PageRequest, Source};
 /// Write requests of a script of the laboratory's to begin with; twice as many each time that they do not suffice.
 const WRITES: u32 = 4096;
 
+/// Write requests of a script at the most: all of it is in memory. It ends there.
+const WRITES_MAX: u32 = if cfg!(test) { 1 << 14 } else { 1 << 20 };
+
 /// Pages of a request of the fill, as runs have it. An oracle is told of each page.
 const FILL: u32 = 64;
 
@@ -81,6 +84,17 @@ impl Requests {
         self.taken
     }
 
+    /// Why no more come, once none does.
+    pub(crate) fn why_ended(&self) -> String {
+        match &self.from {
+            From::Workload(_) => "The trace is at its end.".into(),
+            From::Script { name, .. } => format!(
+                "lab:{} is at its end: the page draws {WRITES_MAX} writes of such a workload, and no more.",
+                name.name()
+            ),
+        }
+    }
+
     /// Passes over so many.
     pub(crate) fn pass_over(&mut self, requests: u64) -> Result<(), String> {
         for _ in 0..requests {
@@ -104,6 +118,9 @@ impl Requests {
                 .map(|request| (as_asked(&request), request.handle)),
             From::Script { requests, writes, name } => {
                 if nth as usize >= requests.len() {
+                    if *writes >= WRITES_MAX {
+                        return Ok(None);
+                    }
                     *writes *= 2;
                     let (longer, before) = script(*name, &self.geometry, &self.config, *writes, self.settings.seed);
                     *requests = longer;
@@ -131,5 +148,28 @@ fn as_asked(request: &PageRequest) -> Request {
         Op::Read => Request::Read { first, pages },
         Op::Trim => Request::Trim { first, pages },
         Op::Flush => Request::Flush,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_of_the_laboratory_grows_to_its_limit_and_ends() {
+        let settings = Settings { workload: "lab:mixed".into(), blocks: 64, ..Settings::default() };
+        let geometry = settings.geometry().unwrap();
+        let config = settings.config(&geometry).unwrap();
+        for is_filled in [false, true] {
+            let mut requests = Requests::new(&settings, &config, &geometry, &settings.workload, is_filled).unwrap();
+            let mut writes = 0;
+            while let Some((request, _)) = requests.next().unwrap() {
+                let is_of_workload = requests.taken() > requests.fill();
+                writes += u32::from(is_of_workload && matches!(request, Request::Write { .. }));
+            }
+            assert_eq!(writes, WRITES_MAX);
+            assert_eq!(requests.next(), Ok(None));
+            assert!(requests.why_ended().starts_with("lab:mixed is at its end"));
+        }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The most physical pages that a page shows.
-const PAGES_MAX: u64 = 1 << 18;
+pub(crate) const PAGES_MAX: u64 = 1 << 18;
 
 /// A drive and its host.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -31,13 +31,12 @@ fn flash_operations_are_those_of_a_run() {
         config.warmup = 0.0;
         let logical = (96.0 * 16.0 * config.shape.ratio) as u32;
         config.passes = 3_000.5 / f64::from(logical);
-        are_same(&config, &state);
+        are_same(&ftl, &config, &state);
     }
 }
 
 /// A run comes to the flash operations that a page shows.
-fn are_same(config: &RunConfig, state: &Value) {
-    let ftl = &state["workload"];
+fn are_same(ftl: &str, config: &RunConfig, state: &Value) {
     let result = serde_json::to_value(run(config, &|_| true).unwrap()).unwrap();
     let measured = result["flash"].as_object().unwrap();
     let shown = state["flash"].as_object().unwrap();
@@ -75,7 +74,7 @@ fn a_trace_on_the_page_is_the_run_that_its_command_names() {
         config.shape.pages_per_block = 16;
         config.shape.capacity_bytes = Some(96 * 16 * 512);
         config.shape.ratio = 0.6;
-        are_same(&config, &state);
+        are_same(ftl, &config, &state);
     }
 }
 

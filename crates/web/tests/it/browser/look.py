@@ -68,12 +68,15 @@ FAULTS = """async ftl => {
     drive.plug.faults();
     drive.plug.root.querySelector('.fault').value = fault.name;
     drive.plug.root.querySelector('.arm').click();
-    await drive.look();
+    await page.done;
     if (!drive.state.armed) { wrong.push(`${fault.name} is not armed`); }
     await drive.fast(20000, 10000);
     if (drive.state.is_on) { wrong.push(`${fault.name} did not come`); continue; }
     met.push(drive.state.met[0].fault);
     await drive.plug.nested();
+    if (drive.state.met.slice(1).some(met => met.fault !== fault.name || (met.kind === null) !== (fault.of === 'erase'))) {
+      wrong.push(`the recovery from ${fault.name} meets ${JSON.stringify(drive.state.met)}`);
+    }
     await drive.plug.recover();
     const text = drive.plug.root.querySelector('.recovery').textContent;
     if (drive.state.wrong || !text.includes('Nothing acknowledged is lost') || await drive.plug.examine() !== null) { wrong.push(`${fault.name} of ${fault.of}: ${drive.state.wrong} ${text}`); }
@@ -187,6 +190,7 @@ def used(page: Page, wrong: list[str]) -> None:
     page.click("#back")
     idle()
     holds("nothing is told of a cut to come", not page.text_content(".recovery") and not page.text_content(".met"))
+    holds("nor that the power is off", "is off" not in (page.text_content(".caption") or ""))
     page.evaluate("page.busy(() => page.go(page.drives[0].state.furthest))")
     idle()
     page.click("#seek")
@@ -223,6 +227,113 @@ def used(page: Page, wrong: list[str]) -> None:
     idle()
     holds("what was wrong is gone", not page.locator("#wrong").is_visible())
     holds("a link is followed", page.evaluate("page.drives[0].is.blocks") == 128)
+
+
+# The board, the table and the place of a square that is clicked while the drive is at work: all of one moment.
+SQUARE = """async () => {
+  const drive = page.drives[0], wrong = [];
+  for (let n = 0; n < 20; n++) {
+    await drive.inspect(n, 3);
+    const row = drive.root.querySelector('.found tr.chosen')?.textContent ?? '', place = drive.root.querySelector('.found .place')?.textContent ?? '';
+    if (row.includes('in use') && !place.includes(`is in block ${n}, page 3,`)) { wrong.push(`${row} and ${place}`); }
+    if (row.includes('stale') && !place.includes(`block ${n}, page 3`)) { wrong.push(`${row} and ${place}`); }
+    const cell = drive.board.cells[n * drive.board.perBlock + 3];
+    if (row.includes('data') && row.includes('in use') !== (cell === LIVE)) { wrong.push(`${row} and a square of ${cell}`); }
+    if (/undefined|NaN/.test(row + place)) { wrong.push(row + place); }
+  }
+  return wrong;
+}"""
+
+
+def two(page: Page, wrong: list[str]) -> None:
+    """Two drives get the same requests, whatever is done meanwhile; and what is done fast is done in order."""
+
+    def idle() -> None:
+        page.wait_for_function("!(Number(document.body.dataset.busy) > 0)")
+
+    def hosts() -> list[str]:
+        idle()
+        return list(page.evaluate("page.drives.map(drive => JSON.stringify([drive.at, drive.state.asked]))"))
+
+    def holds(what: str, is_so: Any) -> None:
+        if not is_so:
+            wrong.append(f"{what}: {page.text_content('#said')} {page.text_content('#wrong')}")
+
+    page.evaluate("location.hash = '#ftl=page&workload=zipf:1.23&ratio=0.635&blocks=128&b.ftl=dftl&b.cache=16'")
+    page.wait_for_function("page.drives.length === 2 && page.drives[1].state?.workload === 'zipf:1.23'")
+    idle()
+    page.click("#format")
+    idle()
+    exact = "page.drives.every(({ settings }) => settings.workload === 'zipf:1.23' && settings.ratio === 0.635)"
+    holds("exact settings stay exact", page.evaluate(exact))
+    holds("they are shown", "0.635" == page.text_content("#ratio-is") and "zipf:1.23" == page.text_content("#skew-is"))
+    for speed, kind in ((11, "hotcold"), (12, "uniform"), (8, "zipf"), (12, "sequential")):
+        page.evaluate(f"document.getElementById('speed').value = {speed}")
+        page.click("#play")
+        page.wait_for_timeout(200)
+        page.select_option("#kind", kind)
+        idle()
+        page.wait_for_function("page.isPlaying")
+        page.wait_for_timeout(100)
+        wrong += page.evaluate(SQUARE) if speed == 11 else []
+        page.click("#play")
+        page.evaluate("page.playing")
+        a, b = hosts()
+        holds(f"level at speed {speed}, {a} {b}", a == b)
+    page.locator(".skip").first.fill("500")
+    page.locator(".arm").first.click()
+    page.click("#play")
+    page.wait_for_function("!page.drives[0].state.is_on")
+    page.evaluate("page.playing")
+    a, b = hosts()
+    holds(f"level where the power of one failed, {a} {b}", a.split(",")[0] == b.split(",")[0])
+    page.click("#play")
+    idle()
+    holds("one waits for the other", "first drive is off" in (page.text_content("#said") or ""))
+    page.select_option("#kind", "uniform")
+    idle()
+    page.locator(".recover").first.click()
+    page.click("#seek")
+    idle()
+    holds("both have the other workload", page.evaluate("page.drives.every(d => d.state.workload === 'uniform')"))
+    at = page.evaluate("page.drives.map(drive => drive.at)")
+    page.click("#back")
+    page.click("#back")
+    page.keyboard.press("ArrowLeft")
+    idle()
+    back = page.evaluate("page.drives.map(drive => drive.at)")
+    holds(f"three steps back are three, {at} {back}", at[0] == at[1] and back == [at[0] - 3] * 2)
+    page.fill("#seed", "1.5")
+    page.click("#format")
+    idle()
+    holds("a number is told", "seed: 1.5; a whole number from 0 to" in (page.text_content("#wrong") or ""))
+    page.fill("#seed", "1")
+    # Each drive that goes while it works is gone at once.
+    for drives in (1, 2, 1):
+        page.evaluate("document.getElementById('speed').value = 12")
+        page.click("#play")
+        page.wait_for_function("page.drives.every(drive => drive.state.asked.written > 0)")
+        page.click("#side")
+        page.wait_for_function(f"page.drives.length === {drives} && page.drives.every(drive => drive.state?.step > 0)")
+        idle()
+        holds("nothing is wrong", not page.locator("#wrong").is_visible() and not page.evaluate("page.isPlaying"))
+
+
+def by_hand(page: Page, wrong: list[str]) -> None:
+    """A lesson in which the plug is pulled by hand comes to the same end."""
+    page.evaluate("page.anew(() => page.lesson('torn'))")
+    for pull in (True, True, True, False):
+        page.wait_for_function("!(Number(document.body.dataset.busy) > 0)")
+        if page.locator("#lesson-next").is_visible():
+            page.click("#lesson-next")
+            page.wait_for_function("!(Number(document.body.dataset.busy) > 0)")
+        if pull:
+            is_on = page.evaluate("page.drives[0].state.is_on")
+            page.locator(".pull" if is_on else ".recover").first.click()
+    page.locator("#lesson-options button").first.click()
+    page.wait_for_function("document.querySelector('#lesson-panel').dataset.at === 'done'")
+    if page.evaluate("page.current.right") != 0 or page.locator("#wrong").is_visible():
+        wrong.append(f"the lesson by hand: {page.text_content('#lesson-text')} {page.text_content('#wrong')}")
 
 
 # A file as hands drop it.
@@ -366,12 +477,14 @@ def main() -> int:
                 wrong.append(f"{ftl}: {met}")
         done("presets and faults")
         told = lessons(page, wrong)
+        by_hand(page, wrong)
         done("lessons")
         page.screenshot(path=folder / "lesson.png", full_page=True)
         page.context.close()
         page = opened(browser, url, WINDOWS[0], "no-preference", wrong)
         used(page, wrong)
         traces(page, folder, wrong)
+        two(page, wrong)
         done("hands")
         writes, frame, in_worker = page.evaluate(SPEED)
         if writes < WRITES_A_SECOND or frame > FRAME_MS or not in_worker:
