@@ -11,6 +11,7 @@ extern crate alloc;
 
 mod barriers;
 mod blocks;
+mod cache_part;
 mod config;
 mod counter;
 mod error;
@@ -38,10 +39,11 @@ struct FirmwareGuide;
 
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
+pub use cache_part::{Evict, Prefetch};
 pub use config::{
-    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, FastParts,
+    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, FastParts,
     FastSequential, GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme,
-    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, Prefetch, SuperblockParts, Switch, Synchronize,
+    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize,
     TrimPages, ValidityPart, WearPart, parameters,
 };
 pub use counter::Counter;

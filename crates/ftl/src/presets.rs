@@ -1,10 +1,11 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::barriers::Barriers;
+use crate::cache_part::{Evict, Prefetch};
 use crate::config::{
-    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, Evict, FastParts, GeckoMerge,
-    IntegrityPart, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts,
-    PowerPart, Prefetch, SuperblockParts, Switch, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
+    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, FastParts, GeckoMerge, IntegrityPart,
+    LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
+    SuperblockParts, Switch, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;

@@ -23,8 +23,8 @@ pub use log_parts::{
 };
 pub use page_parts::PageParts;
 pub use parts::{
-    CollectionPart, DirectoryPart, DirtyLimit, ENTRY_BYTES, Evict, GeckoMerge, IntegrityPart, MappingPart,
-    MetadataPart, OnMiss, PowerPart, Prefetch, Synchronize, ValidityPart, WearPart,
+    CollectionPart, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, IntegrityPart, MappingPart, MetadataPart,
+    OnMiss, PowerPart, Synchronize, ValidityPart, WearPart,
 };
 pub(crate) use parts::{LOOKS_MAX, TIMEOUT_MS};
 

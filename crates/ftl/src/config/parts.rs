@@ -2,6 +2,7 @@
 //! their parameters with ranges and defaults, and what each of them means.
 
 use super::Switch;
+use crate::cache_part::{Evict, Prefetch};
 use crate::spec::{Requirement, group, part, values};
 
 /// A cached mapping entry, at packed size.
@@ -54,19 +55,6 @@ part! { "mapping" "where each logical page is";
 values! { OnMiss "What a host write does when the mapping entry is not cached." {
     Fetch "fetch" "It reads the translation page, and so learns which page it makes stale."
     Lazy "lazy" "It leaves that to the next synchronization (GeckoFTL section 4.1)."
-} }
-
-values! { Evict "Which cached entry goes first." {
-    Lru "lru" "The one used longest ago (GeckoFTL section 2)."
-    CleanFirst "clean-first" "One that a synchronization has written along: a host that writes has no use for it."
-    Fullest "fullest" "Of those used longest ago a clean one, or one whose translation page has the most dirty entries."
-    TwoLevel "two-level" "A clean one of the translation page used longest ago (TPFTL)."
-} }
-
-values! { Prefetch "Which entries are cached with one that was missed (TPFTL)." {
-    Nothing "none" "None."
-    Request "request" "The others of its request that stand in the same translation page."
-    Selective "selective" "Those, and as many more as are cached before it, where accesses are sequential."
 } }
 
 group! {

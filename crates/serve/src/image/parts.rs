@@ -26,8 +26,9 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 24] = [
+        let settings: [&[(&str, &str)]; 25] = [
             &[],
+            &[("mapping", "paged"), ("mapping.evict", "two-level"), ("mapping.prefetch", "selective")],
             &[("last.threshold", "5"), ("last.sequential", "40"), ("last.merge-costs", "full"), ("log.blocks", "50")],
             &[
                 ("last.partitions", "one"),

@@ -83,7 +83,8 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DirectoryPart, DirtyLimit, Evict, OnMiss, Prefetch};
+    use crate::cache_part::{Evict, Prefetch};
+    use crate::config::{DirectoryPart, DirtyLimit, OnMiss};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::parts::PageMapped;
     use crate::page_mapped::validity::AnyValidity;

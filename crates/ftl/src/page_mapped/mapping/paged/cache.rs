@@ -9,7 +9,7 @@ mod sets;
 mod two_level;
 
 use crate::RamLedger;
-use crate::config::Evict;
+use crate::cache_part::Evict;
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
 use sets::SetCache;
@@ -73,13 +73,7 @@ macro_rules! each {
 
 impl MappingCache {
     /// Of `capacity` entries, and of `spare` more that a recovery may find.
-    pub(super) fn new(
-        capacity: u32,
-        spare: u32,
-        translation_pages: u32,
-        entries_per_page: u32,
-        evict: Evict,
-    ) -> Self {
+    pub(super) fn new(capacity: u32, spare: u32, translation_pages: u32, entries_per_page: u32, evict: Evict) -> Self {
         let order = match evict {
             Evict::TwoLevel => {
                 Order::TwoLevel(TwoLevelCache::new(capacity, spare, translation_pages, entries_per_page))

@@ -7,8 +7,9 @@
 
 use super::cache::MappingCache;
 use super::{PagedMapping, get};
-use crate::config::{Evict, MappingPart, PageParts, Prefetch};
 use crate::RamLedger;
+use crate::cache_part::{Evict, Prefetch};
+use crate::config::{MappingPart, PageParts};
 use crate::page_mapped::mapping::Place;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -6,7 +6,7 @@
 use super::set::WAYS;
 use super::sets::{NONE, REACH, SetCache};
 use super::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
-use crate::config::Evict;
+use crate::cache_part::Evict;
 
 impl SetCache {
     /// The list in which a translation page's dirty entries are.

@@ -15,7 +15,7 @@
 use super::set::{Set, WAYS};
 use super::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use crate::RamLedger;
-use crate::config::Evict;
+use crate::cache_part::Evict;
 use alloc::vec;
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
@@ -78,13 +78,7 @@ pub(super) struct SetCache {
 
 impl SetCache {
     /// Of `capacity` entries, and of `spare` more that a recovery may find.
-    pub(super) fn new(
-        capacity: u32,
-        spare: u32,
-        translation_pages: u32,
-        entries_per_page: u32,
-        evict: Evict,
-    ) -> Self {
+    pub(super) fn new(capacity: u32, spare: u32, translation_pages: u32, entries_per_page: u32, evict: Evict) -> Self {
         let regular = (capacity as usize).div_ceil(WAYS).max(1);
         let narrower = regular * (capacity as usize).div_ceil(regular) - capacity as usize;
         let lists = translation_pages.min(capacity / ENTRIES_PER_LIST).max(1);

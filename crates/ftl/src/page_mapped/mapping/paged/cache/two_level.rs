@@ -121,7 +121,8 @@ struct Node {
     next: u32,
 }
 
-const VACANT_ENTRY: Entry = Entry { value: 0, node: NONE, offset: 0, flags: 0, used: 0, links: Links::NONE, next: NONE };
+const VACANT_ENTRY: Entry =
+    Entry { value: 0, node: NONE, offset: 0, flags: 0, used: 0, links: Links::NONE, next: NONE };
 const VACANT_NODE: Node =
     Node { translation_page: 0, entries: 0, dirty: 0, used: 0, order: Ends::NONE, at: 0, next: NONE };
 
