@@ -293,6 +293,7 @@ impl Model {
         let (now, doubt) = match read {
             // The trim stays.
             Some(0) => (0, before.doubt),
+            Some(read) if read == before.now => (read, before.doubt),
             // Or it was undone, and what came back may have decayed.
             Some(read) => (read, before.doubt.max(before.or_doubt)),
             None => (before.or.unwrap_or(before.now), before.doubt.max(before.or_doubt)),
@@ -472,6 +473,9 @@ mod tests {
         write(&mut model, 3);
         assert!(model.judge(PAGE, None).is_err());
         assert_eq!(allowed(&model, None), ["nothing", "1", "2", "3", "4", "5"]);
+        let mut shown = model.clone();
+        shown.observed(PAGE, Some(tag(3, PAGE)));
+        assert_eq!(allowed(&shown, None), ["3"]);
         model.acknowledged(&Request::Flush, 4);
         assert_eq!(allowed(&model, None), ["3"]);
     }

@@ -46,6 +46,20 @@ fn scattered(number: u32, n: usize) -> usize {
     ((hash * n as u64) >> 32) as usize
 }
 
+/// An entry that needs room.
+pub(super) struct Coming {
+    key: u32,
+    /// The translation page that was synchronized for it.
+    cleaned: Option<u32>,
+}
+
+impl Coming {
+    #[inline]
+    pub(super) fn of(key: u32) -> Self {
+        Self { key, cleaned: None }
+    }
+}
+
 /// Mapping entries in RAM.
 #[derive(Clone, Preserve)]
 pub(super) struct MappingCache {
@@ -94,6 +108,14 @@ impl MappingCache {
     /// How many entries it can hold.
     pub(super) fn capacity(&self) -> u32 {
         each!(&self.order, own => own.capacity())
+    }
+
+    /// How many it holds, or can hold where that is a number of its own.
+    pub(super) fn entries(&self) -> u32 {
+        match &self.order {
+            Order::Entries(sets) => sets.capacity(),
+            Order::TwoLevel(nodes) => nodes.len(),
+        }
     }
 
     /// How many slots there are.
@@ -181,13 +203,22 @@ impl MappingCache {
         sets.into_iter().flatten().chain(nodes.into_iter().flatten())
     }
 
-    /// The entry that must leave for that of `key`, which is not cached: None where there is room. If it is dirty, its
-    /// translation page must be synchronized first. This is to be asked again once it has left.
+    /// The entry that must leave for another, which is not cached: None where there is room. If it is dirty, its
+    /// translation page must be synchronized first. This is to be asked again once it has left. By one synchronization
+    /// there is room, but for what a recovery has left.
     #[inline]
-    pub(super) fn must_go(&self, key: u32) -> Option<Slot> {
+    pub(super) fn must_go(&self, coming: &mut Coming) -> Option<Slot> {
         match &self.order {
-            Order::Entries(sets) => Some(sets.place_for(key)).filter(|slot| sets.has(*slot, DIRTY)),
-            Order::TwoLevel(nodes) => nodes.must_go(key),
+            Order::Entries(sets) => Some(sets.place_for(coming.key)).filter(|slot| sets.has(*slot, DIRTY)),
+            Order::TwoLevel(nodes) => {
+                let going = nodes.must_go(coming.key, coming.cleaned)?;
+                if nodes.has(going, DIRTY) {
+                    let is_enough = coming.cleaned.is_some() && nodes.has_place();
+                    coming.cleaned = Some(nodes.translation_page_of(going));
+                    return (!is_enough).then_some(going);
+                }
+                Some(going)
+            }
         }
     }
 
@@ -203,16 +234,6 @@ impl MappingCache {
         }
     }
 
-    /// Whether there is a place for another entry, if more room than was declared is taken for it. Only a recovery leaves
-    /// so many.
-    #[inline]
-    pub(super) fn has_place(&self) -> bool {
-        match &self.order {
-            Order::Entries(_) => false,
-            Order::TwoLevel(nodes) => nodes.has_place(),
-        }
-    }
-
     /// The entry has been used.
     #[inline]
     pub(super) fn touch(&mut self, slot: Slot) {
@@ -225,13 +246,11 @@ impl MappingCache {
         each!(&mut self.order, own => own.insert(key, value))
     }
 
-    /// A new entry, clean, that nobody has asked for so far. There is room.
+    /// A new entry, clean, that nobody has asked for so far. There is room. An order of entries alone has none for it: in
+    /// its set the entry that was missed might have to go.
     pub(super) fn insert_prefetched(&mut self, key: u32, value: u32) {
-        match &mut self.order {
-            Order::Entries(sets) => {
-                sets.insert(key, value);
-            }
-            Order::TwoLevel(nodes) => nodes.insert_prefetched(key, value),
+        if let Order::TwoLevel(nodes) = &mut self.order {
+            nodes.insert_prefetched(key, value);
         }
     }
 
@@ -328,6 +347,16 @@ impl MappingCache {
         each!(&self.order, own => own.ram(ledger));
         if let Some(together) = &self.together {
             ledger.index("index.dirty_together", (together.capacity() * size_of::<Slot>()) as u64);
+        }
+    }
+}
+
+#[cfg(test)]
+impl MappingCache {
+    fn is_sound(&self) -> bool {
+        match &self.order {
+            Order::Entries(_) => true,
+            Order::TwoLevel(nodes) => nodes.is_sound(),
         }
     }
 }

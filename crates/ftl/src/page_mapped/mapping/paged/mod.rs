@@ -19,11 +19,13 @@
 
 mod cache;
 mod checkpoints;
+mod counters;
 mod dirty_queue;
 mod log;
 mod part;
 mod prefetching;
 mod recovered;
+mod room;
 mod scan_mark;
 mod synchronized;
 mod table;
@@ -273,53 +275,6 @@ impl PagedMapping {
                 MISLAID
             }
         }
-    }
-
-    /// A new entry, clean, evicting another where there is no room.
-    fn insert<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        key: u32,
-        entry: u32,
-        before: &mut Vec<Page>,
-    ) -> Result<Slot, FtlError> {
-        self.make_room(io, key, before)?;
-        Ok(self.cache.insert(key, entry))
-    }
-
-    /// There is room for `key`'s entry in the cache from now on, by one synchronization at the most.
-    fn make_room<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32, before: &mut Vec<Page>) -> Result<(), FtlError> {
-        let mut has_synchronized = false;
-        while let Some(going) = self.cache.must_go(key) {
-            if self.cache.is_dirty(going) {
-                if has_synchronized && self.cache.has_place() {
-                    break;
-                }
-                self.make_clean(io, going, before)?;
-                has_synchronized = true;
-            }
-            if !self.cache.leave(going) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// The entry at a slot is in its translation page from now on.
-    fn make_clean<N: Nand>(
-        &mut self,
-        io: &mut MetaIo<'_, N>,
-        slot: Slot,
-        before: &mut Vec<Page>,
-    ) -> Result<(), FtlError> {
-        if self.cache.is_dirty(slot) {
-            if self.log.is_some() {
-                return self.spill(io, before);
-            }
-            self.begin_draining(io, slot);
-            self.synchronize(io, self.translation_page_of(self.cache.key(slot)), before)?;
-        }
-        Ok(())
     }
 
     /// Brings a translation page up to date with all of its dirty entries. Before-images not identified so far are.

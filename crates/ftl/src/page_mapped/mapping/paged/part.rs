@@ -1,5 +1,6 @@
 //! The mapping's interface to the composition, for the demand-paged mapping.
 
+use super::cache::Coming;
 use super::log::InLog;
 use super::table::TranslationTable;
 use super::{PagedMapping, Slot, WARM, get, put};
@@ -82,7 +83,10 @@ impl Mapping for PagedMapping {
         let known = entered.filter(|key| key.0 < self.logical_pages).map(|key| key.0);
         let missed = known.clone().filter(|key| self.cache.find(*key).is_none());
         let must_go = self.queue.iter().flat_map(|queue| queue.oldest_first(&self.cache)).take(2 * known.count());
-        let going = missed.clone().filter_map(|key| self.cache.must_go(key)).filter(|slot| self.cache.is_dirty(*slot));
+        let going = missed
+            .clone()
+            .filter_map(|key| self.cache.must_go(&mut Coming::of(key)))
+            .filter(|slot| self.cache.is_dirty(*slot));
         let going = must_go.chain(going).map(|slot| self.cache.key(slot));
         let fetched = missed.filter(|_| by_host && self.fetches());
         let parts = fetched.chain(going).map(|key| self.translation_page_of(key));
@@ -479,31 +483,6 @@ impl Mapping for PagedMapping {
     }
 
     fn counters(&self, out: &mut Vec<Counter>) {
-        out.extend([
-            Counter::sum("cache_hits", self.tally.hits),
-            Counter::sum("cache_misses", self.tally.misses),
-            Counter::level("cache_entries", u64::from(self.cache.capacity())),
-            Counter::level("dirty_entries", u64::from(self.cache.dirty_count())),
-            Counter::sum("synchronizations", self.tally.synchronizations),
-            Counter::sum("entries_synchronized", self.tally.entries_synchronized),
-            Counter::sum("translation_pages_unreadable", self.tally.translation_pages_unreadable),
-            Counter::sum("checkpoint_synchronizations", self.tally.checkpoint_synchronizations),
-        ]);
-        if self.fetches_for_placement.is_some() {
-            out.push(Counter::sum("entries_fetched_for_placement", self.tally.fetched_for_placement));
-        }
-        if let Some(prefetch) = &self.prefetch {
-            out.push(Counter::sum("entries_prefetched", prefetch.entered()));
-        }
-        self.table.counters(out);
-        if let Some(log) = &self.log {
-            log.counters(out);
-        }
-        if self.queue.is_some() {
-            out.extend([
-                Counter::sum("limit_synchronizations", self.tally.limit_synchronizations),
-                Counter::sum("block_synchronizations", self.tally.block_synchronizations),
-            ]);
-        }
+        self.list_counters(out);
     }
 }

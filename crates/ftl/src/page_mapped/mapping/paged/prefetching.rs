@@ -5,7 +5,7 @@
 //! before it, while accesses are sequential. In place of them go clean entries of other translation pages: what is
 //! fetched on trust costs no synchronization. (The paper lets it have one.)
 
-use super::cache::MappingCache;
+use super::cache::{Coming, MappingCache};
 use super::{PagedMapping, get};
 use crate::RamLedger;
 use crate::cache_part::{Evict, Prefetch};
@@ -80,9 +80,7 @@ impl PageParts {
             Prefetch::Request | Prefetch::Selective if log > 0 => {
                 "of a translation page no entry is right as long as others wait in a mapping log; beside one none is right"
             }
-            Prefetch::Selective if evict != Evict::TwoLevel => {
-                "it counts translation pages that come and go, and needs mapping.evict=two-level"
-            }
+            Prefetch::Request | Prefetch::Selective if evict != Evict::TwoLevel => "it needs mapping.evict=two-level",
             _ => return None,
         };
         Some(("mapping.prefetch", prefetch.word().to_string(), right.to_string()))
@@ -100,7 +98,7 @@ impl PagedMapping {
             if key >= self.logical_pages || matches!(self.place(entry), Place::Lost) {
                 continue;
             }
-            while let Some(going) = self.cache.must_go(key) {
+            while let Some(going) = self.cache.must_go(&mut Coming::of(key)) {
                 let of = self.translation_page_of(self.cache.key(going));
                 if self.cache.is_dirty(going) || of == part {
                     break 'entries;
@@ -110,6 +108,7 @@ impl PagedMapping {
             self.cache.insert_prefetched(key, entry);
             prefetch.entered += 1;
         }
+        debug_assert!(self.cache.find(key).is_some(), "what was missed went for what was not");
         self.prefetch = Some(prefetch);
     }
 }
@@ -124,7 +123,9 @@ mod tests {
         let selective = ("mapping.prefetch", "selective");
         assert!(refused("dftl", &[selective]).unwrap().contains("two-level"));
         assert!(refused("dftl", &[selective, ("mapping.evict", "two-level")]).is_none());
-        assert!(refused("geckoftl", &[("mapping.prefetch", "request")]).is_none());
-        assert!(refused("phelsuma", &[("mapping.prefetch", "request")]).unwrap().contains("mapping log"));
+        let request = ("mapping.prefetch", "request");
+        assert!(refused("geckoftl", &[request]).unwrap().contains("two-level"));
+        assert!(refused("geckoftl", &[request, ("mapping.evict", "two-level")]).is_none());
+        assert!(refused("phelsuma", &[request, ("mapping.evict", "two-level")]).unwrap().contains("mapping log"));
     }
 }

@@ -25,8 +25,8 @@ fn held_against_a_map(capacity: u32, keys: u32, entries_per_page: u32, (evict, t
     for value in 0..6 * capacity.max(2_000) {
         let key = draw(keys);
         let slot = cache.find(key).unwrap_or_else(|| {
-            let mut synchronized = 0;
-            while let Some(goes) = cache.must_go(key) {
+            let (mut coming, mut synchronized) = (Coming::of(key), 0);
+            while let Some(goes) = cache.must_go(&mut coming) {
                 if cache.is_dirty(goes) && together {
                     cache.sorted_dirty();
                     let of_cache = cache.dirty().iter().map(|slot| (cache.key(*slot), cache.value(*slot)));
@@ -59,7 +59,9 @@ fn held_against_a_map(capacity: u32, keys: u32, entries_per_page: u32, (evict, t
             cache.set_dirty(slot, value);
             dirty.insert(key, value);
         }
-        assert!(cache.iter().count() as u32 <= capacity);
+        if value % 16 == 0 {
+            assert!(cache.iter().count() as u32 <= capacity && cache.is_sound());
+        }
         assert_eq!(cache.dirty_count() as usize, dirty.len());
     }
     for (key, value) in dirty {
@@ -154,10 +156,12 @@ fn used(asked: u32, keys: impl IntoIterator<Item = u32>) -> MappingCache {
         match cache.find(key) {
             Some(slot) => cache.touch(slot),
             None => {
-                while let Some(slot) = cache.must_go(key) {
+                let mut coming = Coming::of(key);
+                while let Some(slot) = cache.must_go(&mut coming) {
                     cache.leave(slot);
                 }
                 cache.insert(key, key);
+                assert!(cache.is_sound());
             }
         }
     }
@@ -173,30 +177,50 @@ fn a_cache_of_two_levels_holds_what_its_bytes_hold() {
 }
 
 #[test]
-fn of_the_translation_page_used_longest_ago_a_clean_entry_goes_first() {
-    let mut cache = used(100, (0..60).chain(100..160).chain([0]));
-    let dirty = cache.find(101).unwrap();
-    cache.set_dirty(dirty, 1);
-    cache.set_dirty(cache.find(0).unwrap(), 1);
-    // Of the second, 100 was used longest ago.
-    let goes = |cache: &MappingCache| cache.must_go(500).map(|slot| cache.key(slot));
-    assert_eq!(goes(&cache), Some(100));
-    for expected in [100].into_iter().chain(102..110) {
-        let slot = cache.find(expected).unwrap();
-        assert_eq!(goes(&cache), Some(expected));
-        cache.leave(slot);
+fn of_the_coldest_translation_page_a_clean_entry_goes_first() {
+    let goes = |cache: &MappingCache| cache.must_go(&mut Coming::of(500)).map(|slot| cache.key(slot));
+    // 130 entries of two translation pages take 796 of 808 bytes. All of the first were used before all of the second.
+    let mut cache = used(101, (0..65).chain(100..165));
+    assert_eq!(goes(&cache), Some(0));
+    for key in 0..64 {
+        cache.set_dirty(cache.find(key).unwrap(), 1);
     }
-    let clean: Vec<u32> = (110..160).filter(|key| cache.find(*key).is_some()).collect();
-    clean.iter().for_each(|key| {
-        cache.leave(cache.find(*key).unwrap());
-    });
-    // None is clean, but there is room now.
-    assert_eq!(goes(&cache), None);
-    let full = used(10, [0, 100, 200, 300, 400]);
-    assert_eq!(full.iter().count(), 5);
-    let mut full = full;
-    full.set_dirty(full.find(0).unwrap(), 7);
-    assert_eq!(full.must_go(500).map(|slot| (full.key(slot), full.is_dirty(slot))), Some((0, true)));
+    assert_eq!(goes(&cache), Some(64));
+    cache.set_dirty(cache.find(64).unwrap(), 1);
+    let first = cache.must_go(&mut Coming::of(500)).unwrap();
+    assert!(cache.key(first) == 0 && cache.is_dirty(first));
+    // What was synchronized goes on leaving, whatever is coldest by then.
+    let mut coming = Coming::of(500);
+    assert_eq!(cache.must_go(&mut coming), Some(first));
+    assert_eq!(cache.clean(0), 65);
+    (165..265).step_by(100).for_each(|_| cache.touch(cache.find(64).unwrap()));
+    cache.leave(first);
+    assert_eq!(cache.must_go(&mut coming).map(|slot| cache.key(slot)), Some(1));
+}
+
+#[test]
+fn a_cache_of_two_levels_takes_no_more_than_its_bytes_however_it_is_used() {
+    // Batches of translation pages: the first entry of each, then the second of each.
+    let mut cache = used(100, []);
+    for batch in 0..50 {
+        for key in (0..2).flat_map(|entry| (0..60).map(move |page| (60 * batch + page) % 100 * 100 + entry)) {
+            if cache.find(key).is_none() {
+                let mut coming = Coming::of(key);
+                let mut synchronized = 0;
+                while let Some(slot) = cache.must_go(&mut coming) {
+                    if cache.is_dirty(slot) {
+                        cache.clean(cache.key(slot) / 100);
+                        synchronized += 1;
+                    }
+                    cache.leave(slot);
+                }
+                assert!(synchronized <= 1);
+                let slot = cache.insert(key, key);
+                cache.set_dirty(slot, key);
+            }
+            assert!(cache.is_sound());
+        }
+    }
 }
 
 #[test]
@@ -205,8 +229,7 @@ fn a_run_is_taken_for_one_while_translation_pages_leave_and_none_comes() {
     let mut cache = used(100, (0..20).map(|page| 100 * page));
     cache.insert(2_100, 1);
     assert_eq!(cache.run_before(2_101), 0);
-    // One page's entries push the others out.
-    let cache = used(100, (0..20).map(|page| 100 * page).chain(4_000..4_090));
-    assert_eq!(cache.run_before(4_090), 90);
-    assert_eq!(cache.run_before(4_000), 0);
+    // One page's entries push many others out.
+    let cache = used(100, (0..50).map(|page| 100 * page).chain(6_000..6_090));
+    assert_eq!((cache.run_before(6_090), cache.run_before(6_040), cache.run_before(6_000)), (90, 40, 0));
 }

@@ -6,20 +6,26 @@
 //! for the other orders.
 //!
 //! What goes is an entry of the coldest node: its oldest clean one, or its oldest one if none is clean. Its translation
-//! page is synchronized then, which leaves the whole node clean.
+//! page is synchronized then, and what more must go is of that node, which is clean. So an entry that is inserted costs
+//! one synchronization at the most.
 //!
 //! The paper orders nodes by the mean hotness of their entries. Here an entry is as hot as its last use is late, so that
 //! is the mean of those moments, in a heap. Public code takes a node for as hot as its entry used last. Then a node whose
 //! translation page is not used for a while loses all of its entries, hot ones too.
 //!
-//! A recovery may find entries of more nodes than there is RAM for. Then the cache takes more than was declared, and each
-//! entry inserted lets as much go as one synchronization allows.
+//! A recovery may find entries of more nodes than there is RAM for. Then the cache takes more than was declared, until
+//! inserted entries have let as much go.
+
+mod coldest;
+mod dirty;
+mod ends;
 
 use super::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter::successors;
+use ends::{Ends, Links};
 use phelsuma_nand::state::Preserve;
 
 /// Packed bytes of an entry, and of a node.
@@ -35,61 +41,6 @@ const TREND: i32 = 3;
 /// How many entries a cache can hold at the most whose RAM is `asked` times eight bytes.
 pub(super) fn entries_in(asked: u32) -> u32 {
     (u64::from(asked) * 8).saturating_sub(NODE.into()).div_euclid(ENTRY.into()).clamp(1, u64::from(u32::MAX) - 1) as u32
-}
-
-/// Neighbours in an order of use.
-#[derive(Clone, Copy, Preserve)]
-struct Links {
-    newer: u32,
-    older: u32,
-}
-
-/// Both ends of an order of use.
-#[derive(Clone, Copy, Preserve)]
-struct Ends {
-    newest: u32,
-    oldest: u32,
-}
-
-impl Links {
-    const NONE: Self = Self { newer: NONE, older: NONE };
-}
-
-impl Ends {
-    const NONE: Self = Self { newest: NONE, oldest: NONE };
-
-    /// Takes `at` out of the order that it is in.
-    #[inline]
-    fn take<T>(&mut self, at: u32, all: &mut [T], links: impl Fn(&mut T) -> &mut Links) {
-        let Links { newer, older } = *links(&mut all[at as usize]);
-        match newer {
-            NONE => self.newest = older,
-            newer => links(&mut all[newer as usize]).older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => links(&mut all[older as usize]).newer = newer,
-        }
-    }
-
-    #[inline]
-    fn put_newest<T>(&mut self, at: u32, all: &mut [T], links: impl Fn(&mut T) -> &mut Links) {
-        *links(&mut all[at as usize]) = Links { newer: NONE, older: self.newest };
-        match self.newest {
-            NONE => self.oldest = at,
-            newest => links(&mut all[newest as usize]).newer = at,
-        }
-        self.newest = at;
-    }
-
-    fn put_oldest<T>(&mut self, at: u32, all: &mut [T], links: impl Fn(&mut T) -> &mut Links) {
-        *links(&mut all[at as usize]) = Links { newer: self.oldest, older: NONE };
-        match self.oldest {
-            NONE => self.newest = at,
-            oldest => links(&mut all[oldest as usize]).older = at,
-        }
-        self.oldest = at;
-    }
 }
 
 #[derive(Clone, Preserve)]
@@ -111,10 +62,10 @@ struct Entry {
 struct Node {
     translation_page: u32,
     entries: u32,
-    dirty: u32,
     /// Sum of the moments when its entries were used last.
     used: u64,
-    order: Ends,
+    /// The clean ones in order of use, and the dirty ones.
+    orders: [Ends; 2],
     /// Its place in the heap.
     at: u32,
     /// The next in its bucket, or among the vacant places.
@@ -123,8 +74,7 @@ struct Node {
 
 const VACANT_ENTRY: Entry =
     Entry { value: 0, node: NONE, offset: 0, flags: 0, used: 0, links: Links::NONE, next: NONE };
-const VACANT_NODE: Node =
-    Node { translation_page: 0, entries: 0, dirty: 0, used: 0, order: Ends::NONE, at: 0, next: NONE };
+const VACANT_NODE: Node = Node { translation_page: 0, entries: 0, used: 0, orders: [Ends::NONE; 2], at: 0, next: NONE };
 
 /// Mapping entries by translation page.
 #[derive(Clone, Preserve)]
@@ -189,6 +139,11 @@ impl TwoLevelCache {
         self.capacity
     }
 
+    /// How many there are now.
+    pub(super) fn len(&self) -> u32 {
+        self.len
+    }
+
     pub(super) fn slots(&self) -> usize {
         self.capacity as usize
     }
@@ -222,6 +177,10 @@ impl TwoLevelCache {
     #[inline]
     fn key_of(&self, entry: &Entry) -> u32 {
         self.nodes[entry.node as usize].translation_page * self.entries_per_page + u32::from(entry.offset)
+    }
+
+    pub(super) fn translation_page_of(&self, slot: Slot) -> u32 {
+        self.nodes[self.entry(slot).node as usize].translation_page
     }
 
     #[inline]
@@ -262,72 +221,46 @@ impl TwoLevelCache {
         (0..self.entries.len() as u32).map(Slot).filter(|slot| self.entry(*slot).node != NONE)
     }
 
-    /// The entries of a node, the oldest first.
-    fn oldest_first(&self, node: u32) -> impl Iterator<Item = Slot> + '_ {
-        let slot = |at: u32| (at != NONE).then_some(Slot(at));
-        successors(slot(self.nodes[node as usize].order.oldest), move |at| slot(self.entry(*at).links.newer))
+    /// The list of its node that an entry is in.
+    #[inline]
+    fn order_of(&self, slot: Slot) -> usize {
+        usize::from(self.has(slot, DIRTY))
     }
 
-    /// The entry that must leave for that of `key`, if one must.
-    pub(super) fn must_go(&self, key: u32) -> Option<Slot> {
-        let has_node = self.find_node(key / self.entries_per_page).is_some();
-        let needed = u64::from(ENTRY) + if has_node { 0 } else { u64::from(NODE) };
-        let taken = u64::from(self.len) * u64::from(ENTRY) + self.heap.len() as u64 * u64::from(NODE);
-        if self.has_place() && taken + needed <= Self::room_of(self.capacity) {
+    /// The entry that must leave for that of `key`, if one must: of the node that was cleaned for it, as long as that has
+    /// any.
+    pub(super) fn must_go(&self, key: u32, cleaned: Option<u32>) -> Option<Slot> {
+        if self.has_place() && self.taken() + self.needed(key) <= Self::room_of(self.capacity) {
             return None;
         }
-        let node = *self.heap.first()?;
-        let has_clean = self.nodes[node as usize].dirty < self.nodes[node as usize].entries;
-        let mut entries = self.oldest_first(node);
-        if has_clean { entries.find(|slot| !self.has(*slot, DIRTY)) } else { entries.next() }
+        let coldest = self.heap.first().copied();
+        let node = cleaned.and_then(|translation_page| self.find_node(translation_page)).or(coldest)?;
+        let oldest = self.nodes[node as usize].orders.iter().map(|order| order.oldest).find(|oldest| *oldest != NONE);
+        oldest.map(Slot)
+    }
+
+    /// Packed bytes that are taken.
+    fn taken(&self) -> u64 {
+        u64::from(self.len) * u64::from(ENTRY) + self.heap.len() as u64 * u64::from(NODE)
+    }
+
+    /// Packed bytes that an entry needs.
+    fn needed(&self, key: u32) -> u64 {
+        let has_node = self.find_node(key / self.entries_per_page).is_some();
+        u64::from(ENTRY) + if has_node { 0 } else { u64::from(NODE) }
     }
 
     pub(super) fn touch(&mut self, slot: Slot) {
         let (node, used) = (self.entry(slot).node, self.entry(slot).used);
         self.now += 1;
         self.entry_mut(slot).used = self.now;
+        let order = self.order_of(slot);
         let of = &mut self.nodes[node as usize];
         of.used += self.now - used;
-        of.order.take(slot.0, &mut self.entries, |entry| &mut entry.links);
-        of.order.put_newest(slot.0, &mut self.entries, |entry| &mut entry.links);
+        of.orders[order].take(slot.0, &mut self.entries, |entry| &mut entry.links);
+        of.orders[order].put_newest(slot.0, &mut self.entries, |entry| &mut entry.links);
         let at = of.at as usize;
         self.sink(at);
-    }
-
-    /// Whether a node is colder than another.
-    #[inline]
-    fn is_colder(&self, node: u32, other: u32) -> bool {
-        let (of, other) = (&self.nodes[node as usize], &self.nodes[other as usize]);
-        u128::from(of.used) * u128::from(other.entries) < u128::from(other.used) * u128::from(of.entries)
-    }
-
-    /// The node at a place of the heap has become hotter.
-    fn sink(&mut self, mut at: usize) {
-        loop {
-            let children = (2 * at + 1..2 * at + 3).filter(|child| *child < self.heap.len());
-            let colder = |a: usize, b: usize| if self.is_colder(self.heap[b], self.heap[a]) { b } else { a };
-            let Some(child) = children.reduce(colder) else { return };
-            if !self.is_colder(self.heap[child], self.heap[at]) {
-                return;
-            }
-            self.swap(at, child);
-            at = child;
-        }
-    }
-
-    /// The node at a place of the heap has become colder.
-    fn rise(&mut self, mut at: usize) {
-        while at > 0 && self.is_colder(self.heap[at], self.heap[(at - 1) / 2]) {
-            self.swap(at, (at - 1) / 2);
-            at = (at - 1) / 2;
-        }
-    }
-
-    fn swap(&mut self, at: usize, with: usize) {
-        self.heap.swap(at, with);
-        for at in [at, with] {
-            self.nodes[self.heap[at] as usize].at = at as u32;
-        }
     }
 
     /// The node of a translation page; a new one is not in the heap before it has an entry.
@@ -374,13 +307,13 @@ impl TwoLevelCache {
         *bucket = slot.0;
         of.entries += 1;
         of.used += used;
-        of.order.put_oldest(slot.0, &mut self.entries, |entry| &mut entry.links);
+        of.orders[0].put_oldest(slot.0, &mut self.entries, |entry| &mut entry.links);
         if of.entries == 1 {
             of.at = self.heap.len() as u32;
             self.heap.push(node);
         }
         let at = of.at as usize;
-        self.rise(at);
+        self.reorder(at);
         self.len += 1;
     }
 
@@ -444,7 +377,9 @@ impl TwoLevelCache {
         let Some(slot) = self.last_surplus() else { return };
         self.take_out(slot);
         self.entries.truncate(slot.index());
-        self.entries.shrink_to_fit();
+        if self.last_surplus().is_none() {
+            self.entries.shrink_to_fit();
+        }
     }
 
     /// An entry that is clean leaves.
@@ -464,7 +399,7 @@ impl TwoLevelCache {
             None => self.entry_buckets[bucket] = next,
         }
         let of = &mut self.nodes[node as usize];
-        of.order.take(slot.0, &mut self.entries, |entry| &mut entry.links);
+        of.orders[0].take(slot.0, &mut self.entries, |entry| &mut entry.links);
         of.entries -= 1;
         of.used -= self.entries[slot.index()].used;
         let (at, is_empty) = (of.at as usize, of.entries == 0);
@@ -473,8 +408,7 @@ impl TwoLevelCache {
         if is_empty {
             self.remove_node(node);
         } else {
-            self.sink(at);
-            self.rise(at);
+            self.reorder(at);
         }
     }
 
@@ -484,8 +418,7 @@ impl TwoLevelCache {
         self.heap.swap_remove(at);
         if let Some(moved) = self.heap.get(at) {
             self.nodes[*moved as usize].at = at as u32;
-            self.sink(at);
-            self.rise(at);
+            self.reorder(at);
         }
         let bucket = scattered(translation_page, self.node_buckets.len());
         let mut at = self.node_buckets[bucket];
@@ -526,61 +459,25 @@ impl TwoLevelCache {
         if slot.0 + 1 < self.capacity { Slot(slot.0 + 1) } else { Slot::FIRST }
     }
 
-    #[inline]
-    pub(super) fn set_dirty(&mut self, slot: Slot, value: u32) {
-        let was_dirty = self.has(slot, DIRTY);
-        let entry = self.entry_mut(slot);
-        entry.value = value;
-        entry.flags |= DIRTY | UPDATED;
-        if !was_dirty {
-            let node = entry.node;
-            self.nodes[node as usize].dirty += 1;
-            self.dirty_count += 1;
-        }
-    }
-
-    /// The dirty entries of a translation page.
-    pub(super) fn dirty_of(&self, translation_page: u32) -> impl Iterator<Item = Slot> + '_ {
-        let node = self.find_node(translation_page).filter(|node| self.nodes[*node as usize].dirty > 0);
-        let entries = node.into_iter().flat_map(|node| self.oldest_first(node));
-        entries.filter(|slot| self.has(*slot, DIRTY))
-    }
-
-    /// All of its entries are in a translation page now. How many were not.
-    pub(super) fn clean(&mut self, translation_page: u32) -> u32 {
-        let Some(node) = self.find_node(translation_page) else { return 0 };
-        let mut at = self.nodes[node as usize].order.oldest;
-        while at != NONE {
-            let slot = Slot(at);
-            if self.has(slot, DIRTY) {
-                self.make_clean(slot);
-            }
-            at = self.entry(slot).links.newer;
-        }
-        let cleaned = core::mem::take(&mut self.nodes[node as usize].dirty);
-        self.dirty_count -= cleaned;
-        cleaned
-    }
-
-    /// It is in a run now.
-    pub(super) fn clean_one_of_all(&mut self, slot: Slot) {
-        self.made_sure(slot);
-        self.make_clean(slot);
-        let node = self.entry(slot).node;
-        self.nodes[node as usize].dirty -= 1;
-        self.dirty_count -= 1;
-    }
-
-    fn make_clean(&mut self, slot: Slot) {
-        debug_assert!(!self.has(slot, UNSURE), "synchronized without asking");
-        self.entry_mut(slot).flags &= !(DIRTY | UIP | UPDATED);
-    }
-
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         let packed = Self::room_of(self.capacity);
         ledger.structure("mapping.cache", packed);
         let of_entries = self.entries.capacity() * size_of::<Entry>() + self.nodes.capacity() * size_of::<Node>();
         let buckets = (self.entry_buckets.capacity() + self.node_buckets.capacity() + self.heap.capacity()) * 4;
         ledger.index("index.cache_links", ((of_entries + buckets) as u64).saturating_sub(packed));
+    }
+}
+
+#[cfg(test)]
+impl TwoLevelCache {
+    /// Whether each node of the heap is as cold as those below it, sums are right, and no more RAM is taken than there is.
+    pub(super) fn is_sound(&self) -> bool {
+        let heap = (1..self.heap.len()).all(|at| !self.is_colder(self.heap[at], self.heap[(at - 1) / 2]));
+        let used = |node: u32| -> u64 {
+            let of_node = self.entries.iter().filter(|entry| entry.node == node);
+            of_node.map(|entry| entry.used).sum()
+        };
+        heap && self.heap.iter().all(|node| self.nodes[*node as usize].used == used(*node))
+            && self.taken() <= Self::room_of(self.capacity)
     }
 }
