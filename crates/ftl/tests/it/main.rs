@@ -27,6 +27,7 @@ mod mu_tree;
 mod open_blocks;
 mod paged;
 mod policies;
+mod prefetching;
 mod read_path;
 mod recovery;
 mod recovery_corners;

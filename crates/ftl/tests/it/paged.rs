@@ -19,7 +19,13 @@ fn compositions() -> Vec<Composition> {
         &[("mapping", "ram-table")][..],
         &[("mapping", "paged"), ("mapping.on-miss", "fetch"), ("mapping.cache", "16")],
         &[("mapping", "paged"), ("mapping.on-miss", "lazy"), ("mapping.cache", "16")],
-        &[("mapping", "paged"), ("mapping.on-miss", "lazy"), ("mapping.cache", "200")],
+        &[
+            ("mapping", "paged"),
+            ("mapping.on-miss", "lazy"),
+            ("mapping.cache", "200"),
+            ("mapping.evict", "two-level"),
+            ("mapping.prefetch", "selective"),
+        ],
         &[
             ("mapping", "paged"),
             ("mapping.on-miss", "lazy"),
@@ -32,6 +38,8 @@ fn compositions() -> Vec<Composition> {
             ("mapping", "paged"),
             ("mapping.on-miss", "fetch"),
             ("mapping.cache", "24"),
+            ("mapping.evict", "two-level"),
+            ("mapping.prefetch", "request"),
             TREE,
             FANOUT,
             ("mapping.nodes", "1"),
