@@ -54,8 +54,9 @@ fn misses_of_reading(host: &mut Host, pages: u32) -> u64 {
 fn a_request_misses_once_for_each_translation_page() {
     let (mut alone, mut with) = (host("none", "fetch", "64"), host("request", "fetch", "64"));
     let (alone, with) = (misses_of_reading(&mut alone, 16), misses_of_reading(&mut with, 16));
-    // Translation pages have 128 entries: a request of 16 pages lies in one or two.
-    assert!(alone > 6_000 && with < 700, "{alone} and {with}");
+    // Translation pages have 128 entries: a request of 16 pages lies in one or two. Where only dirty entries could go for
+    // what is prefetched, it misses more.
+    assert!(alone > 6_000 && with < 1_000, "{alone} and {with}");
 }
 
 /// Single pages in order, after others at random: their requests bring nothing along.
