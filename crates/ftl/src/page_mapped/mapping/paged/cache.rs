@@ -3,6 +3,7 @@
 //! What goes where there is no room is a matter of its order: of entries alone ([`sets`]), or of translation pages and
 //! their entries ([`two_level`]). The slot of an entry stays the same as long as it is cached.
 
+mod entry;
 mod lists;
 mod set;
 mod sets;
@@ -11,40 +12,11 @@ mod two_level;
 use crate::RamLedger;
 use crate::cache_part::Evict;
 use alloc::vec::Vec;
+pub(super) use entry::Slot;
+use entry::{DIRTY, UIP, UNSURE};
 use phelsuma_nand::state::Preserve;
 use sets::SetCache;
 use two_level::TwoLevelCache;
-
-/// An entry of which the translation page is out of date.
-const DIRTY: u8 = 1;
-/// A before-image is not identified yet.
-const UIP: u8 = 2;
-/// Updated since the checkpoints' hand came by.
-const UPDATED: u8 = 4;
-/// Found by a recovery: what its translation page names is stale, and was perhaps reported (GeckoFTL appendix C.3.2).
-const UNSURE: u8 = 8;
-
-/// A place in the cache, of which an entry has one as long as it is cached.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
-pub(super) struct Slot(u32);
-
-impl Slot {
-    /// The first one.
-    pub(super) const FIRST: Self = Self(0);
-
-    /// Its number: below that of the cache's slots.
-    #[inline]
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// One of `n`, evenly, and the same for the same number.
-#[inline]
-fn scattered(number: u32, n: usize) -> usize {
-    let hash = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-    ((hash * n as u64) >> 32) as usize
-}
 
 /// An entry that needs room.
 pub(super) struct Coming {

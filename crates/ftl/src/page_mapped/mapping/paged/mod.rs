@@ -265,7 +265,7 @@ impl PagedMapping {
             PartRead::Nowhere => entry_of(Place::Nowhere),
             PartRead::Bytes(bytes, _) => {
                 if let Some(prefetch) = &mut self.prefetch {
-                    prefetch.gather(&self.cache, bytes, key);
+                    prefetch.gather(&self.cache, key, |index| get(bytes, index));
                 }
                 get(bytes, key % self.entries_per_page)
             }

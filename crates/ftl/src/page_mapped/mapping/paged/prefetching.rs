@@ -5,12 +5,10 @@
 //! before it, while accesses are sequential. In place of them go clean entries of other translation pages: what is
 //! fetched on trust costs no synchronization. (The paper lets it have one.)
 
-use super::cache::{Coming, MappingCache};
-use super::{PagedMapping, get};
+use super::cache::MappingCache;
 use crate::RamLedger;
 use crate::cache_part::{Evict, Prefetch};
 use crate::config::{MappingPart, PageParts};
-use crate::page_mapped::mapping::Place;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -52,14 +50,25 @@ impl Prefetching {
     }
 
     /// `key` was missed, and its translation page is read: takes the entries out of it that are to come along.
-    pub(super) fn gather(&mut self, cache: &MappingCache, bytes: &[u8], key: u32) {
+    /// `entry_at` says what stands at a place of it.
+    pub(super) fn gather(&mut self, cache: &MappingCache, key: u32, entry_at: impl Fn(u32) -> u32) {
         debug_assert!(self.gathered.is_empty(), "entries of two translation pages are gathered");
         let of_request = if self.request.contains(&key) { self.request.end } else { key + 1 };
         let of_run = if self.by_run { key.saturating_add(1 + cache.run_before(key)) } else { 0 };
         let index = key % self.entries_per_page;
         let count = (of_request.max(of_run) - key).min(self.entries_per_page - index);
-        let entries = (1..count).map(|behind| (key + behind, get(bytes, index + behind)));
+        let entries = (1..count).map(|behind| (key + behind, entry_at(index + behind)));
         self.gathered.extend(entries.filter(|(key, _)| cache.find(*key).is_none()));
+    }
+
+    /// What was gathered, which is to come into the cache.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.gathered.drain(..)
+    }
+
+    /// So many entries have come into the cache without being missed.
+    pub(super) fn count(&mut self, entries: u64) {
+        self.entered += entries;
     }
 
     /// How many entries were cached without being missed.
@@ -84,32 +93,6 @@ impl PageParts {
             _ => return None,
         };
         Some(("mapping.prefetch", prefetch.word().to_string(), right.to_string()))
-    }
-}
-
-impl PagedMapping {
-    /// The entries that were gathered when `key` was missed, which is cached by now, are cached too.
-    #[inline]
-    pub(super) fn insert_prefetched(&mut self, key: u32) {
-        let Some(mut prefetch) = self.prefetch.take() else { return };
-        let part = self.translation_page_of(key);
-        'entries: for (key, entry) in prefetch.gathered.drain(..) {
-            debug_assert_eq!(self.translation_page_of(key), part);
-            if key >= self.logical_pages || matches!(self.place(entry), Place::Lost) {
-                continue;
-            }
-            while let Some(going) = self.cache.must_go(&mut Coming::of(key)) {
-                let of = self.translation_page_of(self.cache.key(going));
-                if self.cache.is_dirty(going) || of == part {
-                    break 'entries;
-                }
-                self.cache.leave(going);
-            }
-            self.cache.insert_prefetched(key, entry);
-            prefetch.entered += 1;
-        }
-        debug_assert!(self.cache.find(key).is_some(), "what was missed went for what was not");
-        self.prefetch = Some(prefetch);
     }
 }
 

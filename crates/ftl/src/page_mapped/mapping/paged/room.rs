@@ -1,8 +1,9 @@
-//! Room in the cache: entries that leave for others.
+//! Entries that leave the cache for others, and those that come along with one that was missed.
 
 use super::PagedMapping;
 use super::cache::{Coming, Slot};
 use crate::FtlError;
+use crate::page_mapped::mapping::Place;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
 use phelsuma_nand::{Nand, Page};
@@ -52,5 +53,30 @@ impl PagedMapping {
             self.synchronize(io, self.translation_page_of(self.cache.key(slot)), before)?;
         }
         Ok(())
+    }
+
+    /// The entries that were gathered when `key` was missed, which is cached by now, are cached too.
+    #[inline]
+    pub(super) fn insert_prefetched(&mut self, key: u32) {
+        let Some(mut prefetch) = self.prefetch.take() else { return };
+        let (part, mut entered) = (self.translation_page_of(key), 0);
+        'entries: for (key, entry) in prefetch.take() {
+            debug_assert_eq!(self.translation_page_of(key), part);
+            if key >= self.logical_pages || matches!(self.place(entry), Place::Lost) {
+                continue;
+            }
+            while let Some(going) = self.cache.must_go(&mut Coming::of(key)) {
+                let of = self.translation_page_of(self.cache.key(going));
+                if self.cache.is_dirty(going) || of == part {
+                    break 'entries;
+                }
+                self.cache.leave(going);
+            }
+            self.cache.insert_prefetched(key, entry);
+            entered += 1;
+        }
+        debug_assert!(self.cache.find(key).is_some(), "what was missed went for what was not");
+        prefetch.count(entered);
+        self.prefetch = Some(prefetch);
     }
 }

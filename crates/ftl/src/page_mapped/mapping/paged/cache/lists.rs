@@ -3,9 +3,9 @@
 //! Some translation pages share a list. A dirty entry stays where it is, so a list is only left by a synchronization.
 //! Surplus entries, which a recovery has found, are in none: they are few, and all looked at.
 
+use super::entry::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use super::set::WAYS;
 use super::sets::{NONE, REACH, SetCache};
-use super::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use crate::cache_part::Evict;
 
 impl SetCache {

@@ -1,6 +1,6 @@
 //! A set of the cache: sixteen places for entries, and the order in which they were used.
 
-use super::{DIRTY, UIP, UNSURE, UPDATED};
+use super::entry::{DIRTY, UIP, UNSURE, UPDATED};
 use phelsuma_nand::state::Preserve;
 
 /// Places of a set.

@@ -12,8 +12,8 @@
 //! A recovery may find entries for which their sets have no room. These *surplus* entries are in sets of their own, and
 //! leave before the drive serves.
 
+use super::entry::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use super::set::{Set, WAYS};
-use super::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use crate::RamLedger;
 use crate::cache_part::Evict;
 use alloc::vec;

@@ -20,20 +20,17 @@ mod coldest;
 mod dirty;
 mod ends;
 
-use super::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
+use super::entry::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter::successors;
-use ends::{Ends, Links};
+use ends::{Ends, Links, NONE};
 use phelsuma_nand::state::Preserve;
 
 /// Packed bytes of an entry, and of a node.
 const ENTRY: u32 = 6;
 const NODE: u32 = 8;
-
-/// No entry, or no node.
-const NONE: u32 = u32::MAX;
 
 /// So many more nodes that come than go, or the other way round, say that accesses are random, or sequential.
 const TREND: i32 = 3;

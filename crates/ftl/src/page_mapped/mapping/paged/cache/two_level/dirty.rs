@@ -1,7 +1,8 @@
 //! Which entries are dirty: of each node the clean ones and the dirty ones are in lists of their own.
 
-use super::ends::Ends;
-use super::{DIRTY, NONE, Slot, TwoLevelCache, UIP, UNSURE, UPDATED};
+use super::TwoLevelCache;
+use super::ends::{Ends, NONE};
+use crate::page_mapped::mapping::paged::cache::entry::{DIRTY, Slot, UIP, UNSURE, UPDATED};
 use core::iter::successors;
 
 impl TwoLevelCache {

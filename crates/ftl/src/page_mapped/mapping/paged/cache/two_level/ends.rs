@@ -1,7 +1,9 @@
 //! An order of use: a list with links both ways, among places of a table.
 
-use super::NONE;
 use phelsuma_nand::state::Preserve;
+
+/// No place.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Neighbours in an order of use.
 #[derive(Clone, Copy, Preserve)]
