@@ -286,7 +286,7 @@ const page = {
     const of = ({ settings, is, state }) => [
       ["workload", state.workload], ["seed", settings.seed], ["logical pages", count(is.logical_pages)], ["bytes of a page", count(settings.page_bytes)],
       // The laboratory draws its requests for the flash and the cache that there are.
-      ...state.workload.startsWith("lab:") ? [["pages of flash", count(is.blocks * is.pages_per_block)], ["cache", count(is.cache_entries || 64)]] : [],
+      ...state.workload.startsWith("lab:") ? [["pages of flash", count(is.blocks * is.pages_per_block)], ["cache entries that they are drawn for", count(is.cache_entries || 64)]] : [],
     ];
     const [a, b] = this.drives.map(of), apart = a.filter(([, value], n) => value !== b[n]?.[1]);
     return apart.length ? `These two drives get different requests: ${apart.map(([name, value]) => `${name} ${value} and ${b.find(other => other[0] === name)?.[1] ?? "none"}`).join("; ")}.` : "";
