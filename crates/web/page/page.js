@@ -283,10 +283,13 @@ const page = {
   // Why two drives are not asked the same.
   differ() {
     if (this.drives.length < 2 || !this.drives[1].state) { return ""; }
-    const of = ({ settings, is, state }) => [
-      ["workload", state.workload], ["seed", settings.seed], ["logical pages", count(is.logical_pages)], ["bytes of a page", count(settings.page_bytes)],
+    const of = ({ settings, is, state: { workload } }) => [
+      ["workload", workload], ["logical pages", count(is.logical_pages)],
+      ...["sequential", "trace"].includes(workload.split(":")[0]) ? [] : [["seed", settings.seed]],
+      // Files, objects and sizes in bytes are so many pages of the drive's.
+      .../^(trace|media|desktop|cache|lsm)|bytes=/.test(workload) ? [["bytes of a page", count(settings.page_bytes)]] : [],
       // The laboratory draws its requests for the flash and the cache that there are.
-      ...state.workload.startsWith("lab:") ? [["pages of flash", count(is.blocks * is.pages_per_block)], ["cache entries that they are drawn for", count(is.cache_entries || 64)]] : [],
+      ...workload.startsWith("lab:") ? [["pages of flash", count(is.blocks * is.pages_per_block)], ["cache entries that they are drawn for", count(is.cache_entries || 64)]] : [],
     ];
     const [a, b] = this.drives.map(of), apart = a.filter(([, value], n) => value !== b[n]?.[1]);
     return apart.length ? `These two drives get different requests: ${apart.map(([name, value]) => `${name} ${value} and ${b.find(other => other[0] === name)?.[1] ?? "none"}`).join("; ")}.` : "";

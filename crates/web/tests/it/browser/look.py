@@ -367,7 +367,12 @@ def two(page: Page, wrong: list[str]) -> None:
     page.click("#format")
     idle()
     holds("a number is told", "seed: 1.5; a whole number from 0 to" in (page.text_content("#wrong") or ""))
+    page.fill("#seed", "4294967296")
+    page.click("#format")
+    idle()
+    holds("a seed may be larger", page.evaluate("page.drives.every(({ settings }) => settings.seed === 2 ** 32)"))
     page.fill("#seed", "1")
+    page.click("#format")
     # Each drive that goes while it works is gone at once.
     for drives in (1, 2, 1):
         page.evaluate("document.getElementById('speed').value = 12")
