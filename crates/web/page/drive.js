@@ -49,15 +49,11 @@ class Drive {
     this.board.hasPartitions = answer.drive.has_partitions;
     this.board.show(answer.bytes, false);
     const preset = this.about(this.settings.ftl);
-    $(".ftl", this.root).value = this.settings.ftl;
-    $(".cache", this.root).value = this.settings.cache;
-    $(".cache-slider", this.root).value = Math.log2(Math.max(16, this.settings.cache));
+    this.controls(() => true);
     for (const name of ["cache", "cache-slider"]) { $(`.${name}`, this.root).disabled = !this.is.has_cache; }
-    $(".set", this.root).value = this.settings.set.join(" ");
     const lowered = this.settings.ratio < wanted ? ` Ratio ${wanted} does not fit${settings.ratio < wanted ? " on the other drive" : ""}: this drive has ${this.settings.ratio}.` : "";
     const oracle = this.is.oracle ? ` ${this.is.oracle[0].toUpperCase()}${this.is.oracle.slice(1)}.` : "";
     $(".about", this.root).textContent = `${preset.about}. ${count(this.is.logical_pages)} logical pages. A power cut: ${this.is.power_loss}.${oracle}${lowered}`;
-    $(".cache-tile", this.root).hidden = true;
     $(".found", this.root).textContent = "Click a square, or find a logical page.";
     $(".extents", this.root).textContent = "";
     $(".find", this.root).max = this.is.logical_pages - 1;
@@ -66,6 +62,14 @@ class Drive {
     this.toldOf = { counters: answer.state.counters, asked: answer.state.asked };
     this.caption(`${this.settings.ftl} is formatted and filled: ${count(this.is.logical_pages)} logical pages on ${count(this.is.blocks)} blocks.`);
     return answer;
+  }
+
+  // These controls as the settings have them.
+  controls(isMeant) {
+    const { ftl, cache, set } = this.settings;
+    if (isMeant("ftl")) { $(".ftl", this.root).value = ftl; }
+    if (isMeant("cache")) { [$(".cache", this.root).value, $(".cache-slider", this.root).value] = [cache, Math.log2(Math.max(16, cache))]; }
+    if (isMeant("set")) { $(".set", this.root).value = set.join(" "); }
   }
 
   take(answer, glows = true) {
@@ -77,10 +81,23 @@ class Drive {
   // So many requests, for so many milliseconds at the most.
   async fast(steps, ms) { return this.take(await this.ask({ do: "fast", steps, ms })); }
 
-  async go(step) { return this.take(await this.ask({ do: "go", step }), false); }
+  async go(step) { return this.jumped({ do: "go", step }); }
 
   // To where its host has done so much since the fill.
-  async level(at) { return this.take(await this.ask({ do: "level", host: Math.max(0, at + this.is.fill) }), false); }
+  async level(at) { return this.jumped({ do: "level", host: Math.max(0, at + this.is.fill) }); }
+
+  async jumped(question) {
+    const answer = await this.ask(question);
+    this.isJump = true;
+    try { return this.take(answer, false); } finally { this.isJump = false; }
+  }
+
+  // What was said is of another moment than that to which whoever watches went.
+  wentTo() {
+    const { counters, asked, is_on, wrong, step, fill } = this.state;
+    [this.toldAt, this.toldOf] = [performance.now(), { counters, asked }];
+    this.caption(is_on || wrong ? `The drive as it is at step ${count(step - fill)}.` : "The power is off: RAM is gone, and the flash is as the cut left it.");
+  }
 
   // What it did from here on before is to come no more.
   async forget() { return this.show((await this.ask({ do: "forget" })).state); }
@@ -101,6 +118,7 @@ class Drive {
     await this.onAct?.();
     await this.played(answer.played, ms, answer.left_out);
     await this.look();
+    this.onDone?.();
     return answer;
   }
 
@@ -162,8 +180,8 @@ class Drive {
     const then = this.toldOf;
     const more = name => (counters[name] ?? 0) - (then.counters[name] ?? 0);
     const requests = asked.requests - then.asked.requests, parts = [`${compact(requests)} request${requests === 1 ? "" : "s"}`];
-    for (const [name, text] of [["collections", "blocks collected"], ["pages_moved", "pages moved"], ["synchronizations", "translation pages written"], ["full_merges", "full merges"], ["partial_merges", "partial merges"], ["switch_merges", "switch merges"]]) {
-      if (more(name) > 0) { parts.push(`${compact(more(name))} ${text}`); }
+    for (const [name, what, done] of [["collections", "block", "collected"], ["pages_moved", "page", "moved"], ["synchronizations", "translation page", "written"], ["full_merges", "full merge", ""], ["partial_merges", "partial merge", ""], ["switch_merges", "switch merge", ""]]) {
+      if (more(name) > 0) { parts.push(`${compact(more(name))} ${what}${more(name) === 1 ? "" : "s"} ${done}`.trimEnd()); }
     }
     if (requests > 0) { this.caption(`${perSecond ? `${compact(perSecond)} requests a second in the worker. ` : ""}Just now: ${parts.join(", ")}.`); }
     [this.toldAt, this.toldOf] = [now, { counters, asked }];
@@ -186,19 +204,17 @@ class Drive {
     set(".wa", this.wa === null ? "–" : two(this.wa));
     set(".wa-sub", this.wa === null ? "programs for each page that the host wrote" : `${count(sum)} programs for ${count(asked.written)} pages`);
     const recent = this.points.at(-1);
-    set(".wa-now", recent ? two(recent.sum) : "–");
+    set(".wa-now", recent && !recent.isWide ? two(recent.sum) : "–");
     set(".written", count(asked.written));
     set(".rate", `${timeOf(state.time_us)} on the flash's clock${state.recovered ? ", since power on" : ""}`);
     set(".free", count(counters.free_blocks ?? 0));
     set(".free-sub", `reserve ${count(this.is.reserve_blocks)}`);
     set(".ram", bytesOf(state.ram.papers));
     set(".ram-sub", "as papers count it");
-    const looked = (counters.cache_hits ?? 0) + (counters.cache_misses ?? 0);
-    if (looked > 0) {
-      $(".cache-tile", root).hidden = false;
-      set(".hits", one(100 * counters.cache_hits / looked));
-      set(".hits-sub", `${count(counters.cache_misses)} misses`);
-    }
+    const [hits, misses] = state.cached;
+    $(".cache-tile", root).hidden = !("cache_hits" in counters);
+    set(".hits", hits + misses ? one(100 * hits / (hits + misses)) : "–");
+    set(".hits-sub", `${count(misses)} miss${misses === 1 ? "" : "es"}${state.recovered ? ", since power on" : ""}`);
     const power = $(".power", root);
     power.textContent = state.wrong ? "wrong" : state.is_on ? state.armed ? "on, a cut waits" : "on" : "off";
     power.className = `power pill ${state.wrong || !state.is_on ? "off" : state.armed ? "armed" : "on"}`;
@@ -272,18 +288,18 @@ class Drive {
   }
 
   point(written, programs) {
-    const last = this.last;
-    if (last && written < last.written) {
+    if (this.last && written < this.last.written) {
       this.points = this.points.filter(point => point.written <= written);
       const at = this.points.at(-1);
       this.last = at ? { written: at.written, programs: at.programs } : { written: 0, programs: CAUSES.map(() => 0) };
-      return;
     }
+    const last = this.last;
     if (!last) { this.last = { written, programs }; return; }
     const least = Math.max(64, (this.points.at(-1)?.written ?? 0) / POINTS_MAX * 2);
     if (written - last.written < least) { return; }
     const wa = programs.map((n, at) => (n - last.programs[at]) / (written - last.written));
-    this.points.push({ written, programs, wa, sum: wa.reduce((a, b) => a + b, 0) });
+    // Whoever jumps through history passes over more than the last pages.
+    this.points.push({ written, programs, wa, sum: wa.reduce((a, b) => a + b, 0), isWide: this.isJump && written - last.written > 2 * least });
     this.last = { written, programs };
     if (this.points.length > POINTS_MAX) { this.thin(); }
   }
@@ -351,7 +367,7 @@ class Drive {
     });
     const head = element("tr", {}, ...["page", "content", "", "program"].map(text => element("th", {}, text)));
     const log = this.board.logOf(block);
-    const about = `Block ${block} at step ${count(found.drive.step)}: ${found.state}${log ? `, ${log[0]}` : ""}${found.live === null ? "" : `, ${some(found.live, "live page")}`}, erased ${some(found.erases, "time")}.`;
+    const about = `Block ${block} at step ${count(found.drive.step - this.is.fill)}: ${found.state}${log ? `, ${log[0]}` : ""}${found.live === null ? "" : `, ${some(found.live, "live page")}`}, erased ${some(found.erases, "time")}.`;
     $(".found", this.root).replaceChildren(...found.place ? [this.place(found.place, found.drive.step)] : [], element("p", {}, about), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
   }
 
@@ -368,7 +384,7 @@ class Drive {
     this.board.isDirty = true;
     const older = copies.filter(copy => copy !== now).map(copy => `block ${copy.block}, page ${copy.index}`);
     const is = now ? `is in block ${now.block}, page ${now.index}` : holds ? "is nowhere on this flash" : "holds no data: it reads as zeros";
-    return element("div", { class: "place" }, element("p", {}, `Logical page ${count(logical)} ${is}, at step ${count(step)}.`),
+    return element("div", { class: "place" }, element("p", {}, `Logical page ${count(logical)} ${is}, at step ${count(step - this.is.fill)}.`),
       element("p", {}, older.length ? `Older copies, newest first: ${older.join("; ")}.` : "No older copy of it is left."));
   }
 }

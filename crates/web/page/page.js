@@ -26,6 +26,7 @@ const page = {
       if (this.trace) { await drive.ask({ do: "trace", name: this.trace.name }, this.trace.bytes); }
       drive.onPower = () => this.pause();
       drive.onAct = () => this.forget(drive);
+      drive.onDone = () => this.moved(false);
       this.drives.push(drive);
       $("#drives").append(drive.root);
       this.wire(drive);
@@ -61,6 +62,7 @@ const page = {
     document.body.classList.toggle("two", this.drives.length === 2);
     $("#side").setAttribute("aria-pressed", String(this.drives.length === 2));
     if (opened.length && this.drives.length) { await this.level(); }
+    this.moved();
   },
 
   // Requests are the same on as many logical pages alone: what does not fit on one drive is lowered on both.
@@ -77,7 +79,7 @@ const page = {
   about(name) { return this.listed.presets.find(preset => preset.name === name); },
 
   wire(drive) {
-    const own = () => this.anew(() => this.reopen());
+    const own = () => this.anew(() => this.reopen(), true);
     $(".ftl", drive.root).addEventListener("change", own);
     $(".cache", drive.root).addEventListener("change", own);
     $(".set", drive.root).addEventListener("change", own);
@@ -109,9 +111,9 @@ const page = {
   // Why the host cannot go on. Drives side by side wait for each other: they are given the same requests.
   why() {
     for (const [n, drive] of this.drives.entries()) {
-      const { is_on, wrong, why_ended } = drive.state, of = this.drives.length === 1 ? "" : [" of the first drive", " of the second drive"][n];
+      const { is_on, goes_on, wrong, why_ended } = drive.state, of = this.drives.length === 1 ? "" : [" of the first drive", " of the second drive"][n];
       if (wrong) { return `The checker has a finding${of && `${of}: the host stops`}. Step back, or format.`; }
-      if (!is_on) { return `The power${of} is off.`; }
+      if (!is_on && !goes_on) { return `The power${of} is off.`; }
       if (why_ended) { return why_ended; }
     }
     return null;
@@ -195,6 +197,10 @@ const page = {
   async level() {
     const least = Math.min(...this.drives.map(drive => drive.at));
     await Promise.all(this.drives.filter(drive => drive.at > least).map(drive => drive.level(least)));
+    // Where one of them can go no further, what the others did behind that is not to be gone to.
+    if (this.drives.some(drive => !drive.state.goes_on && drive.state.step === drive.state.furthest && drive.at === least)) {
+      await Promise.all(this.drives.filter(drive => drive.state.furthest_host - drive.is.fill > least).map(drive => drive.forget()));
+    }
   },
 
   // Who does something where it was before does it on all: what the others did from there on comes no more.
@@ -225,6 +231,7 @@ const page = {
     await Promise.all(this.drives.map((drive, n) => drive.go(Math.max(0, from[n] - 1))));
     const most = Math.max(...this.drives.map(drive => drive.at));
     await Promise.all(this.drives.map((drive, n) => drive.at < most ? drive.go(from[n]) : null));
+    this.drives.forEach(drive => drive.wentTo());
   },
 
   async step(by) {
@@ -253,15 +260,39 @@ const page = {
     const [first, ...others] = this.drives;
     await first.go(step);
     await Promise.all(others.map(drive => drive.level(first.at)));
+    // One of them may not go as far as that.
+    await this.level();
+    this.drives.forEach(drive => drive.wentTo());
     this.moved();
   },
 
-  moved() {
-    const { furthest, step, workload } = this.drives[0].state;
-    $("#history").max = furthest;
-    if (document.activeElement !== $("#history") || !this.isDragging) { $("#history").value = step; }
-    $("#history-is").textContent = `${count(step)} of ${count(furthest)}`;
+  moved(isSettled = true) {
+    if (!this.drives[0]?.state) { return; }
+    const { furthest, step, workload, fill } = this.drives[0].state;
+    $("#history").max = furthest - fill;
+    if (document.activeElement !== $("#history") || !this.isDragging) { $("#history").value = step - fill; }
+    $("#history-is").textContent = `${count(step - fill)} of ${count(furthest - fill)}`;
     if (workload !== this.host.exact) { this.hosts(workload); }
+    // While something is done to one after the other they may differ for a moment.
+    if (!isSettled) { return; }
+    const differ = this.differ();
+    $("#differ").hidden = differ === "";
+    if ($("#differ").textContent !== differ) { $("#differ").textContent = differ; }
+  },
+
+  // Why two drives are not asked the same.
+  differ() {
+    if (this.drives.length < 2 || !this.drives[1].state) { return ""; }
+    const of = ({ settings, is, state: { workload } }) => [
+      ["workload", workload], ["logical pages", count(is.logical_pages)],
+      ...["sequential", "trace"].includes(workload.split(":")[0]) ? [] : [["seed", settings.seed]],
+      // Files, objects and sizes in bytes are so many pages of the drive's.
+      .../^(trace|media|desktop|cache|lsm)|bytes=/.test(workload) ? [["bytes of a page", count(settings.page_bytes)]] : [],
+      // The laboratory draws its requests for the flash and the cache that there are.
+      ...workload.startsWith("lab:") ? [["pages of flash", count(is.blocks * is.pages_per_block)], ["cache entries that they are drawn for", count(is.cache_entries || 64)]] : [],
+    ];
+    const [a, b] = this.drives.map(of), apart = a.filter(([, value], n) => value !== b[n]?.[1]);
+    return apart.length ? `These two drives get different requests: ${apart.map(([name, value]) => `${name} ${value} and ${b.find(other => other[0] === name)?.[1] ?? "none"}`).join("; ")}.` : "";
   },
 
   // ---- The host.
@@ -295,6 +326,12 @@ const page = {
   // Controls as the drives' settings have them.
   controls() {
     const { settings, state } = this.drives[0];
+    this.refused = [];
+    this.shapes(settings);
+    this.hosts(state.workload);
+  },
+
+  shapes(settings) {
     $("#ratio").value = Math.round(settings.ratio * 100);
     this.ratio = { exact: settings.ratio, position: $("#ratio").value };
     for (const [id, key] of [["blocks", "blocks"], ["ppb", "pages_per_block"], ["seed", "seed"]]) {
@@ -303,7 +340,6 @@ const page = {
       }
       $(`#${id}`).value = settings[key];
     }
-    this.hosts(state.workload);
   },
 
   labels() {
@@ -337,8 +373,7 @@ const page = {
         throw error;
       }
       this.host = { ...this.host, exact: workload, kind: $("#kind").value, skew: $("#skew").value, other: $("#other").value };
-    });
-    this.moved();
+    }).finally(() => this.moved());
   },
 
   // A file becomes the host's requests, on drives that are formatted anew. One that cannot be read changes nothing.
@@ -352,7 +387,7 @@ const page = {
     $("#kind [value=trace]").disabled = false;
     this.leave();
     await this.open(this.drives.map(drive => ({ ...this.asked(drive), workload: `trace:${name}` })));
-    this.say([`${name}: ${count(requests)} requests, format ${format}${left_out ? `; ${count(left_out)} lines or records left out` : ""}.`, ...doubts].join(" "));
+    this.say([`${name}: ${some(requests, "request")}, format ${format}${left_out ? `; ${count(left_out)} ${left_out === 1 ? "line or record" : "lines or records"} left out` : ""}.`, ...doubts].join(" "));
   },
 
   async format() {
@@ -436,16 +471,38 @@ const page = {
   wrong(error) {
     $("#wrong").hidden = false;
     $("#wrong").textContent = error.message ?? String(error);
+    this.refused = this.fields().map(input => [input, input.value]);
+  },
+
+  // What is asked for in controls.
+  refused: [],
+  fields() {
+    const own = this.drives.flatMap(({ root }) => ["ftl", "cache", "set"].map(name => $(`.${name}`, root)));
+    return [...own, ...["kind", "skew", "other", "ratio", "blocks", "ppb", "seed"].map(id => $(`#${id}`))];
+  },
+
+  // Controls that were refused, and not touched since, say again what runs.
+  putBack() {
+    const same = new Set(this.refused.filter(([input, value]) => input.value === value).map(([input]) => input));
+    this.refused = [];
+    if (!this.drives[0]?.state) { return; }
+    for (const drive of this.drives.filter(drive => drive.state)) { drive.controls(name => same.has($(`.${name}`, drive.root))); }
+    const { settings, state } = this.drives[0];
+    if (["ratio", "blocks", "ppb", "seed"].every(id => same.has($(`#${id}`)))) { this.shapes(settings); }
+    if (["kind", "skew", "other"].every(id => same.has($(`#${id}`)))) { this.hosts(state.workload); }
+    this.labels();
   },
 
   // One thing after the other, in the order in which they were asked for; what fails is said.
+  // Whoever asks anew means the controls as they are.
   asks: 0, done: null,
-  busy(what) {
+  busy(what, isAnew = false) {
     const before = this.done;
     const doing = async () => {
       this.count(1);
       if (before) { await before; }
       $("#wrong").hidden = true;
+      if (!isAnew && this.refused.length) { this.putBack(); }
       try { await what(); } catch (error) { if (error !== LEFT) { this.wrong(error); } }
       this.count(-1);
       if (this.asks === 0) { this.done = null; }
@@ -453,14 +510,22 @@ const page = {
     return this.done = doing();
   },
 
+  // The same of a lesson's buttons: whoever is among them stays there, though they change.
+  kept(what) {
+    const isThere = $("#lesson-panel").contains(document.activeElement);
+    return this.busy(what).finally(() => {
+      if (isThere && document.activeElement === document.body) { ($("#lesson-options button") ?? $("#lesson-next")).focus(); }
+    });
+  },
+
   count(by) { document.body.dataset.busy = String(this.asks += by); },
 
   // Other drives, at once: what plays stops, and a lesson is left.
-  anew(what) {
+  anew(what, isAnew = false) {
     this.pause();
     this.leave();
     this.say("");
-    return this.busy(what);
+    return this.busy(what, isAnew);
   },
 
   // Opens what the address says. A link that cannot be opened leaves a drive all the same.
@@ -502,7 +567,7 @@ $("#play").addEventListener("click", play);
 on("#step", "click", () => page.step(1));
 on("#seek", "click", () => page.seek());
 on("#back", "click", () => page.step(-1));
-$("#format").addEventListener("click", () => page.anew(() => page.format()));
+$("#format").addEventListener("click", () => page.anew(() => page.format(), true));
 $("#side").addEventListener("click", () => page.anew(() => page.side()));
 $("#lesson").addEventListener("change", () => {
   const id = $("#lesson").value;
@@ -510,7 +575,7 @@ $("#lesson").addEventListener("change", () => {
 });
 $("#lesson-next").addEventListener("click", () => {
   const lesson = page.current, at = lesson?.at;
-  page.busy(() => lesson && page.current === lesson && lesson.at === at ? lesson.next() : null);
+  page.kept(() => lesson && page.current === lesson && lesson.at === at ? lesson.next() : null);
 });
 $("#lesson-leave").addEventListener("click", () => page.leave());
 on("#copy-link", "click", () => { history.replaceState(null, "", page.link()); return page.copy(location.href, "The link"); });
@@ -533,7 +598,7 @@ for (const [event, isOver] of [["dragover", true], ["dragleave", false], ["drop"
     if (event === "drop") { const files = [...dragged.dataTransfer.files]; page.busy(() => page.take(files)); }
   });
 }
-on("#history", "change", () => { page.isDragging = false; return page.go(Number($("#history").value)); });
+on("#history", "change", () => { page.isDragging = false; return page.go(Number($("#history").value) + page.drives[0].state.fill); });
 $("#history").addEventListener("pointerdown", () => { page.isDragging = true; });
 for (const id of ["#skew", "#ratio", "#speed"]) { $(id).addEventListener("input", () => page.labels()); }
 addEventListener("hashchange", () => page.anew(() => page.follow()));
@@ -542,14 +607,20 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   readColours();
   page.drives.filter(drive => drive.state).forEach(drive => { drive.board.recolour(); drive.shownAt = 0; drive.show(drive.state); });
 });
+// A list that was chosen from with a pointer is done with; a slider takes arrows alone.
+let isPointed = false;
+addEventListener("pointerdown", () => { isPointed = true; }, true);
+addEventListener("change", event => { if (isPointed && event.target.tagName === "SELECT") { event.target.blur(); } });
 addEventListener("keydown", event => {
-  if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|TEXTAREA/.test(event.target.tagName)) { return; }
+  const { tagName, type } = event.target, isSlider = type === "range" && !event.key.startsWith("Arrow");
+  if (!/^(Arrow|Enter)/.test(event.key) || tagName !== "SELECT") { isPointed = false; }
+  if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|TEXTAREA/.test(tagName) && !isSlider) { return; }
   const keys = {
     " ": play, "ArrowRight": () => page.step(1), "ArrowLeft": () => page.step(-1), "c": () => page.seek(),
     "p": () => page.between(() => Promise.all(page.drives.filter(drive => drive.state.is_on).map(drive => drive.plug.pull()))),
     "r": () => page.between(() => Promise.all(page.drives.filter(drive => !drive.state.is_on).map(drive => drive.plug.recover()))),
   };
-  if (!(event.key in keys) || event.key === " " && event.target.tagName === "BUTTON") { return; }
+  if (!(event.key in keys) || event.key === " " && /BUTTON|SUMMARY/.test(tagName)) { return; }
   event.preventDefault();
   // A key that is held asks no faster than it is answered.
   if (event.repeat && page.asks > 0) { return; }

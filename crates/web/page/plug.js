@@ -132,7 +132,7 @@ class Plug {
     if (recovered.battery_saved !== null) { facts.push(recovered.battery_saved ? "What the battery saved was found." : "Nothing was found that a battery saved."); }
     if (recovered.bound) { facts.push(`It may cost ${count(recovered.bound.reads)} pages and ${count(recovered.bound.spare_reads)} spare areas read and ${count(recovered.bound.programs)} programs at the most, by its own bound.`); }
     const taken = recovered.older + recovered.unreadable;
-    const verdict = taken ? `${count(recovered.older)} pages that were not flushed read as they did before, ${count(recovered.unreadable)} are read errors: its contract says so.` : "Nothing acknowledged is lost.";
+    const verdict = taken ? `Of what was not flushed, ${some(recovered.older, "page")} read as before, and ${some(recovered.unreadable, "page")} as errors: its contract says so.` : "Nothing acknowledged is lost.";
     $(".recovery", this.root).replaceChildren(
       element("table", {}, element("caption", {}, "the recovery"), element("thead", {}, head), element("tbody", {}, ...rows)),
       element("p", {}, facts.join(" ")),

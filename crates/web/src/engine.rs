@@ -30,6 +30,8 @@ pub(crate) struct Moving {
     pub(crate) asked: Asked,
     /// The flash's counts when the fill was done.
     pub(crate) counted_from: FlashStats,
+    /// Hits and misses of the mapping's cache then. A recovery counts them anew.
+    pub(crate) cached_from: [u64; 2],
     pub(crate) plug: Option<Plug>,
     pub(crate) met: Vec<(Met, &'static str)>,
     /// How often the power failed.
@@ -48,12 +50,31 @@ pub(crate) struct Moving {
 }
 
 impl Moving {
+    /// Hits and misses of the mapping's cache, since the drive came up.
+    fn cached(&self) -> [u64; 2] {
+        let mut cached = [0; 2];
+        for counter in self.bench.ftl().counters() {
+            let at = ["cache_hits", "cache_misses"].iter().position(|known| *known == counter.name);
+            if let Some(at) = at {
+                cached[at] += counter.value;
+            }
+        }
+        cached
+    }
+
+    /// The same since the fill, or since the power came on behind it.
+    pub(crate) fn cached_since(&self) -> [u64; 2] {
+        let cached = self.cached();
+        [0, 1].map(|n| cached[n].saturating_sub(self.cached_from[n]))
+    }
+
     fn copy(&self) -> Self {
         Self {
             bench: self.bench.copy(),
             step: self.step,
             asked: self.asked,
             counted_from: self.counted_from,
+            cached_from: self.cached_from,
             plug: self.plug,
             met: self.met.clone(),
             fails: self.fails,
@@ -68,7 +89,7 @@ impl Moving {
     }
 }
 
-/// A drive that is looked at.
+/// A drive that is looked at. Its history begins where it is filled: nothing is done to it before.
 pub struct Engine {
     pub(crate) settings: Settings,
     pub(crate) config: Arc<Config>,
@@ -100,11 +121,18 @@ impl Engine {
     pub fn fitting(settings: &Settings) -> Result<Self, String> {
         let mut settings = settings.clone();
         loop {
-            match Self::made(&settings) {
+            let (error, largest) = match Self::made(&settings) {
                 Ok(made) => return Ok(made),
+                Err((error, largest)) => (error, largest.map(|largest| (largest * 1e3).floor() / 1e3)),
+            };
+            match largest {
                 // What metadata take grows with the logical pages: it is smaller then, and may still not suffice.
-                Err((_, Some(largest))) if largest < settings.ratio => settings.ratio = (largest * 1e3).floor() / 1e3,
-                Err((error, _)) => return Err(error),
+                Some(largest) if largest > 0.0 && largest < settings.ratio => settings.ratio = largest,
+                Some(largest) if largest <= 0.0 => {
+                    let pages = settings.geometry()?.pages();
+                    return Err(format!("{pages} pages of flash are too few for {} at any ratio", settings.ftl));
+                }
+                _ => return Err(error),
             }
         }
     }
@@ -122,6 +150,7 @@ impl Engine {
         })?;
         let now = Moving {
             counted_from: *bench.nand().stats(),
+            cached_from: [0; 2],
             bench,
             step: 0,
             asked: Asked::default(),
@@ -136,7 +165,7 @@ impl Engine {
             wrong: None,
             ended: false,
         };
-        let (history, fill) = (History::new(now.copy()), requests.fill());
+        let (history, fill) = (History::new(0, now.copy()), requests.fill());
         let settings = settings.clone();
         let (acts, furthest, recorder) = (BTreeMap::new(), 0, None);
         Ok(Self { settings, config, geometry, now, requests, fill, acts, history, furthest, recorder })
@@ -153,7 +182,9 @@ impl Engine {
             }
             // Nothing is to be looked up until the next act, copy, or end.
             let act = self.acts.range(self.now.step..).next().map_or(u64::MAX, |(at, _)| at - self.now.step);
-            let left = steps - (self.now.step - from);
+            // So is the end of the fill.
+            let fill = self.fill.checked_sub(self.now.step).filter(|left| *left > 0).unwrap_or(u64::MAX);
+            let left = (steps - (self.now.step - from)).min(fill);
             for _ in 0..left.min(act).min(self.history.until_due(self.now.step).max(1)) {
                 self.ask_next()?;
                 self.now.step += 1;
@@ -179,13 +210,13 @@ impl Engine {
     /// Does something now, instead of what came next when the drive was here before; recorded.
     pub(crate) fn act(&mut self, act: Act) -> Result<(), String> {
         act.check(self.config.logical_pages, self.settings.seed)?;
+        if !self.is_filled() {
+            return Err("the drive is not filled yet".into());
+        }
         match &act {
             Act::Workload { workload } => {
                 let requests = Requests::new(&self.settings, &self.config, &self.geometry, workload, true)?;
                 drop(requests);
-                if self.now.step < self.fill {
-                    return Err("the drive is being filled".into());
-                }
             }
             Act::Pull if !self.now.bench.is_on() => return Err(BenchError::Off.to_string()),
             Act::Recover | Act::RecoverUntil { .. } if self.now.bench.is_on() => {
@@ -224,7 +255,7 @@ impl Engine {
         Ok(false)
     }
 
-    /// Goes to any step that was reached before.
+    /// Goes to any step that was reached before, from the end of the fill on.
     pub(crate) fn go_to(&mut self, step: u64) -> Result<(), String> {
         self.reach(step.min(self.furthest))
     }
@@ -232,7 +263,12 @@ impl Engine {
     /// How much the host has done: its requests and changes of its workload, from the fill on. Two drives of one host are
     /// level where this is equal, whatever befell each of them besides.
     pub(crate) fn host(&self) -> u64 {
-        self.now.step - self.acts.range(..self.now.step).filter(|(_, act)| !act.is_of_host()).count() as u64
+        self.host_at(self.now.step)
+    }
+
+    /// How much it had done at that step.
+    pub(crate) fn host_at(&self, step: u64) -> u64 {
+        step - self.acts.range(..step).filter(|(_, act)| !act.is_of_host()).count() as u64
     }
 
     /// Goes to where the host has done so much, and behind what befell the drive there.
@@ -255,6 +291,7 @@ impl Engine {
     }
 
     fn reach(&mut self, step: u64) -> Result<(), String> {
+        let step = step.max(self.history.first());
         if step < self.now.step {
             let (_, copy) = self.history.before(step).ok_or("the beginning is gone")?;
             self.now = copy.copy();
@@ -284,7 +321,8 @@ impl Engine {
         self.now.step >= self.fill
     }
 
-    fn may_go_on(&self) -> bool {
+    /// Whether there is a next step: without power there is one where the power comes on next.
+    pub(crate) fn may_go_on(&self) -> bool {
         let comes_on = matches!(self.acts.get(&self.now.step), Some(Act::Recover | Act::RecoverUntil { .. }));
         (self.now.bench.is_on() || comes_on) && self.now.wrong.is_none() && !self.now.ended
     }
@@ -300,9 +338,11 @@ impl Engine {
     }
 
     fn stepped(&mut self) {
-        if self.now.step == self.fill {
+        if self.now.step == self.fill && self.history.first() < self.fill {
             self.now.counted_from = *self.now.bench.nand().stats();
+            self.now.cached_from = self.now.cached();
             self.now.asked = Asked::default();
+            self.history = History::new(self.fill, self.now.copy());
         }
         self.furthest = self.furthest.max(self.now.step);
         if self.history.is_due(self.now.step) {
@@ -323,19 +363,12 @@ impl Engine {
             let done = self.now.bench.pull().and_then(|()| self.now.bench.recover());
             return self.recovered(done);
         }
-        self.ask(&request, hint)?;
-        // Where the fill ends counting begins; a run of steps looks at that only between its parts.
-        if self.now.step + 1 == self.fill {
-            self.now.counted_from = *self.now.bench.nand().stats();
-            self.now.asked = Asked::default();
-        }
-        Ok(())
+        self.ask(&request, hint)
     }
 
     #[inline]
     fn ask(&mut self, request: &Request, hint: Option<Hint>) -> Result<(), String> {
-        let is_filled = self.is_filled();
-        let done = match self.now.plug.as_mut().filter(|_| is_filled) {
+        let done = match self.now.plug.as_mut() {
             None => self.now.bench.submit(request, hint),
             Some(plug) => self.now.bench.submit_until(request, hint, plug).map(|met| {
                 if let Some(met) = met {
@@ -399,7 +432,10 @@ impl Engine {
 
     fn recovered(&mut self, done: Result<Recovered, BenchError>) -> Result<(), String> {
         let (recovered, done) = match done {
-            Ok(recovered) => (Some(recovered), Ok(())),
+            Ok(recovered) => {
+                self.now.cached_from = [0; 2];
+                (Some(recovered), Ok(()))
+            }
             Err(error) => (None, Err(error)),
         };
         self.now.recovered = recovered;

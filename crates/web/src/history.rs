@@ -11,9 +11,14 @@ pub(crate) struct History<T> {
 }
 
 impl<T> History<T> {
-    /// The first copy is of step 0.
-    pub(crate) fn new(first: T) -> Self {
-        Self { copies: vec![(0, first)], every: 64 }
+    /// The first copy is of this step.
+    pub(crate) fn new(step: u64, first: T) -> Self {
+        Self { copies: vec![(step, first)], every: 64 }
+    }
+
+    /// The first step that there is.
+    pub(crate) fn first(&self) -> u64 {
+        self.copies.first().map_or(0, |(of, _)| *of)
     }
 
     /// Whether a copy is due at this step.
@@ -56,7 +61,7 @@ mod tests {
 
     #[test]
     fn copies_stay_few_and_the_first_stays() {
-        let mut history = History::new(0);
+        let mut history = History::new(0, 0);
         for step in 1..1_000_000 {
             if history.is_due(step) {
                 history.keep(step, step);

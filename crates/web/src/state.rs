@@ -27,6 +27,8 @@ impl Engine {
             "furthest": self.furthest,
             "fill": self.fill,
             "host": self.host(),
+            "furthest_host": self.host_at(self.furthest),
+            "goes_on": self.may_go_on(),
             "ended": now.ended,
             "why_ended": self.why_ended(),
             "is_on": bench.is_on(),
@@ -37,6 +39,7 @@ impl Engine {
             "time_us": bench.now().micros(),
             "operations": bench.operations(),
             "counters": counters,
+            "cached": now.cached_since(),
             "ram": { "papers": ram.papers_total(), "all": ram.all_total(), "structures": structures },
             "gecko": bench.ftl().look_at_gecko().map(|look| gecko(&look)),
             "armed": now.plug.map(|plug| json!({

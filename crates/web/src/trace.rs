@@ -28,7 +28,7 @@ impl Trace {
             return Err(format!("{name} is over {} MiB, which is the most that this page reads", BYTES_MAX >> 20));
         }
         let file = reader_from(Cursor::new(bytes.to_vec()), name, &OpenOptions::default());
-        let mut file = file.map_err(|error| error.to_string())?;
+        let mut file = file.map_err(|error| wrong(&error.to_string()))?;
         let mut columns = Columns {
             time_ns: Some(Vec::new()),
             device: Some(Vec::new()),
@@ -36,7 +36,7 @@ impl Trace {
             ..Default::default()
         };
         for request in file.by_ref() {
-            let request = request.map_err(|error| error.to_string())?;
+            let request = request.map_err(|error| wrong(&error.to_string()))?;
             if columns.op.len() == REQUESTS_MAX {
                 return Err(format!(
                     "{name} has over {REQUESTS_MAX} requests, which are the most that this page takes"
@@ -86,7 +86,30 @@ impl Trace {
             "requests": report.requests,
             "format": format,
             "left_out": report.left_out.total(),
-            "doubts": assumed.iter().chain(&report.warnings).collect::<Vec<&String>>(),
+            "doubts": assumed.iter().chain(&report.warnings).filter_map(|doubt| without_options(doubt)).collect::<Vec<String>>(),
         })
     }
+}
+
+/// What is wrong with a file. The page has no options of the command: it says what it has instead.
+fn wrong(error: &str) -> String {
+    match without_options(error) {
+        Some(kept) if kept == error => kept,
+        kept => {
+            let kept = kept.unwrap_or_else(|| "no format is known that has such lines".into());
+            format!("{kept}; a heading such as time_us,op,offset_bytes,size_bytes would be understood")
+        }
+    }
+}
+
+/// What is said without the advice to give an option; none if nothing else is said.
+fn without_options(said: &str) -> Option<String> {
+    let kept = said.split("; ").filter_map(|clause| {
+        let is_option = |at: &usize| clause[at + 2..].starts_with(|letter: char| letter.is_ascii_lowercase());
+        let Some(at) = clause.match_indices("--").map(|(at, _)| at).find(is_option) else { return Some(clause) };
+        let end = [", ", ": "].iter().filter_map(|between| clause[..at].rfind(between)).max()?;
+        Some(&clause[..end])
+    });
+    let kept: Vec<&str> = kept.collect();
+    (!kept.is_empty()).then(|| kept.join("; "))
 }

@@ -106,16 +106,44 @@ fn a_cut_is_part_of_the_history() {
     page.ask(&json!({ "do": "act", "act": "workload", "workload": "uniform" }));
     page.run(900);
     let then = page.digest();
-    for step in [0, cut - 1, cut, cut + 1, cut + 2, cut + 300] {
+    let fill = page.ask(&json!({ "do": "look" }))["state"]["fill"].as_u64().unwrap();
+    for step in [0, fill, cut - 1, cut, cut + 1, cut + 2, cut + 300] {
         page.ask(&json!({ "do": "go", "step": step }));
-        assert_eq!(page.digest()["step"], step);
+        assert_eq!(page.digest()["step"], step.max(fill));
     }
+    // Before the power comes on there is a next step, though the power is off.
+    let state = page.ask(&json!({ "do": "go", "step": cut }))["state"].clone();
+    assert_eq!((&state["is_on"], &state["goes_on"]), (&json!(false), &json!(true)));
+    assert_eq!(page.run(5)["is_on"], true);
     page.ask(&json!({ "do": "go", "step": then["step"] }));
     assert_eq!(page.digest(), then);
     // Something else is done there: what came behind it is gone.
     page.ask(&json!({ "do": "go", "step": cut - 5 }));
     let state = page.ask(&json!({ "do": "act", "act": "disarm" }))["state"].clone();
     assert_eq!(state["furthest"], cut - 4);
+}
+
+#[test]
+fn history_and_counts_begin_where_the_drive_is_filled() {
+    for ftl in ["page", "dftl", "oracle"] {
+        let mut page = Page::default();
+        page.ask(&json!({ "do": "open", "settings": small(ftl), "fit": true }));
+        let (refused, _) = page.answer(&json!({ "do": "act", "act": "pull" }));
+        assert!(refused["error"].as_str().unwrap().contains("not filled"), "{refused}");
+        // One run ends the fill and goes on behind it.
+        let state = page.run(3_000);
+        let mut other = Page::open(small(ftl));
+        let fresh = other.ask(&json!({ "do": "look" }))["state"].clone();
+        let fill = fresh["fill"].as_u64().unwrap();
+        assert_eq!((&fresh["cached"], &fresh["asked"]["written"]), (&json!([0, 0]), &json!(0)), "{ftl}");
+        assert_eq!(other.run(3_000 - fill), state, "{ftl}");
+        let first = other.ask(&json!({ "do": "go", "step": fill - 1 }))["state"].clone();
+        assert_eq!(first["step"], fill, "{ftl}");
+        assert_eq!(other.act("disarm")["asked"], fresh["asked"], "{ftl}");
+        assert_eq!(other.run(3_000 - fill)["flash"], state["flash"], "{ftl}");
+        let cached = state["cached"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum::<u64>();
+        assert_eq!(cached > 0, ftl == "dftl", "{ftl}");
+    }
 }
 
 #[test]
@@ -142,6 +170,7 @@ fn what_cannot_be_is_said_in_a_line() {
     assert!(refused(json!({ "do": "fly" })).contains("unknown variant"));
     for (settings, about) in [
         (json!({ "ftl": "pag" }), "pag"),
+        (json!({ "blocks": 4, "pages_per_block": 4 }), "16 pages of flash are too few for page at any ratio"),
         (json!({ "ratio": 1.5 }), "ratio"),
         (json!({ "ratio": 0.99 }), "do not fit"),
         (json!({ "blocks": 1 << 16 }), "can be shown"),
@@ -156,7 +185,8 @@ fn what_cannot_be_is_said_in_a_line() {
         (json!({ "set": ["victim"] }), "victim=fifo"),
         (json!({ "set": ["victim=nobody"] }), "victim"),
     ] {
-        let error = refused(json!({ "do": "open", "settings": settings }));
+        let fit = settings.get("ratio").is_none();
+        let error = refused(json!({ "do": "open", "settings": settings, "fit": fit }));
         assert!(error.contains(about), "{settings}: {error}");
     }
     let mut page = Page::open(small("page"));
@@ -215,6 +245,8 @@ fn a_trace_that_is_wrong_is_refused_with_its_line_and_changes_nothing() {
         (format!("{heading}\n0,0,write,x,4096\n").into_bytes(), "bad.csv:2: "),
         (heading.as_bytes().to_vec(), "no usable csv request"),
         (Vec::new(), "is empty"),
+        (b"hello world\nmore\n".to_vec(), "such as time_us,op,offset_bytes,size_bytes"),
+        (b"a,b,c\nw,8,16\nr,9,24\n".to_vec(), "such as time_us,op,offset_bytes,size_bytes"),
         (noise, "bad.csv: "),
         (vec![b' '; (2 << 20) + 1], "over 2 MiB"),
         (many.into_bytes(), "262144"),
@@ -222,6 +254,8 @@ fn a_trace_that_is_wrong_is_refused_with_its_line_and_changes_nothing() {
         let shown = String::from_utf8_lossy(&text[..text.len().min(120)]).to_string();
         let (told, _) = page.answer_with(&json!({ "do": "trace", "name": "bad.csv" }), &text);
         assert!(told["error"].as_str().is_some_and(|error| error.contains(about)), "{shown}: {told}");
+        let error = told["error"].to_string();
+        assert!(!error.contains("--") && !error.contains("phelsuma list"), "an option that no page has: {error}");
     }
     let mut settings = small("page");
     settings["workload"] = json!("trace:bad.csv");
