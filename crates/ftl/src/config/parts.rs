@@ -30,9 +30,9 @@ part! { "mapping" "where each logical page is";
             on_miss: OnMiss "what a write does whose entry is not cached" ["mapping.on-miss",
                 each_of(OnMiss::EACH).default_is(1).does("misses").label("{}").shown_first()];
             evict: Evict "which entry goes where there is no room" ["mapping.evict",
-                each_of(Evict::EACH).does("evicts").label("evict={}")];
+                each_of(Evict::EACH).does("evicts").label("{}")];
             prefetch: Prefetch "entries that are cached with one that was missed" ["mapping.prefetch",
-                each_of(Prefetch::EACH).label("prefetch={}")];
+                each_of(Prefetch::EACH).label("{} prefetch")];
             log: u32 "share of the table that may wait in the mapping log of paged; with 0 there is none"
                 ["mapping.log", number(0, 250, 0).unit("thousandths").default_means("none").label("log={}")];
             dirty: DirtyLimit "How many of the entries may be dirty." = (DirtyLimit::DEFAULT);
