@@ -47,6 +47,24 @@ enum Order {
     TwoLevel(TwoLevelCache),
 }
 
+/// Entries of either order.
+enum OfEither<E, T> {
+    Entries(E),
+    TwoLevel(T),
+}
+
+impl<E: Iterator<Item = Slot>, T: Iterator<Item = Slot>> Iterator for OfEither<E, T> {
+    type Item = Slot;
+
+    #[inline]
+    fn next(&mut self) -> Option<Slot> {
+        match self {
+            Self::Entries(entries) => entries.next(),
+            Self::TwoLevel(entries) => entries.next(),
+        }
+    }
+}
+
 /// Calls the one that it is.
 macro_rules! each {
     ($order:expr, $own:ident => $ask:expr) => {
@@ -168,11 +186,10 @@ impl MappingCache {
 
     /// Every entry.
     pub(super) fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
-        let (sets, nodes) = match &self.order {
-            Order::Entries(sets) => (Some(sets.iter()), None),
-            Order::TwoLevel(nodes) => (None, Some(nodes.iter())),
-        };
-        sets.into_iter().flatten().chain(nodes.into_iter().flatten())
+        match &self.order {
+            Order::Entries(sets) => OfEither::Entries(sets.iter()),
+            Order::TwoLevel(nodes) => OfEither::TwoLevel(nodes.iter()),
+        }
     }
 
     /// The entry that must leave for another, which is not cached: None where there is room. If it is dirty, its
@@ -254,7 +271,7 @@ impl MappingCache {
     /// The translation page's entry is out of date from now on.
     #[inline]
     pub(super) fn set_dirty(&mut self, slot: Slot, value: u32) {
-        if !self.is_dirty(slot) {
+        if self.together.is_some() && !self.is_dirty(slot) {
             self.note_dirty(slot);
         }
         each!(&mut self.order, own => own.set_dirty(slot, value));
@@ -270,11 +287,10 @@ impl MappingCache {
     /// The dirty entries of a translation page.
     #[inline]
     pub(super) fn dirty_of(&self, translation_page: u32) -> impl Iterator<Item = Slot> + '_ {
-        let (sets, nodes) = match &self.order {
-            Order::Entries(sets) => (Some(sets.dirty_of(translation_page)), None),
-            Order::TwoLevel(nodes) => (None, Some(nodes.dirty_of(translation_page))),
-        };
-        sets.into_iter().flatten().chain(nodes.into_iter().flatten())
+        match &self.order {
+            Order::Entries(sets) => OfEither::Entries(sets.dirty_of(translation_page)),
+            Order::TwoLevel(nodes) => OfEither::TwoLevel(nodes.dirty_of(translation_page)),
+        }
     }
 
     /// Whether a translation page has dirty entries.
