@@ -6,7 +6,7 @@ use crate::room;
 use phelsuma_drive::lab::{Fault, LabConfig, Points, Sweep, Workload};
 use phelsuma_drive::{Input, RunConfig, run};
 use phelsuma_ftl::{Config, PRESETS, Preset};
-use phelsuma_nand::Timing;
+use phelsuma_nand::{Geometry, Timing};
 
 fn units_of(pages: u32) -> Timing {
     Timing { transfer_ns: 5_000, unit_pages: pages, sense_pages: pages.min(4), ..Timing::preset("gecko").unwrap() }
@@ -69,5 +69,32 @@ fn power_cuts_on_four_dies_lose_nothing_of_what_units_hold() {
                 assert!(report.cuts > 0, "{ftl}, {workload:?}");
             }
         }
+    }
+}
+
+/// Page numbers of a drive have gaps where the pages of a block are no power of two.
+#[test]
+fn power_cuts_lose_nothing_where_the_pages_of_a_block_are_no_power_of_two() {
+    for (turn, ftl) in ["lazyftl", "ib-ftl", "geckoftl", "last++", "phelsuma"].into_iter().enumerate() {
+        let mut composition = Preset::named(ftl).unwrap().composition;
+        if composition.has_cache() {
+            composition.set("mapping.cache", "64").unwrap();
+        }
+        let geometry = Geometry::new(512, 24, 256, 1, 1).unwrap();
+        let logical_pages = (geometry.pages() as f64 * 0.3) as u32;
+        let config = LabConfig {
+            geometry,
+            timing: units_of(12),
+            ftl: Config::new(ftl, composition, logical_pages, 1),
+            workload: Workload::ALL[turn],
+            writes: 60,
+            points: Points::Some(30),
+            faults: Fault::all(),
+            depth: 1,
+            seed: 1,
+            threads: 2,
+        };
+        let report = Sweep::new(&config).run().unwrap();
+        assert!(!report.failed() && report.cuts > 0, "{ftl}: {:#?}", report.failures);
     }
 }

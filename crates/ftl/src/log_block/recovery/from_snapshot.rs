@@ -66,7 +66,7 @@ fn restore_map<I: LogIndex, N: Nand>(
     snapshot: &Snapshot,
 ) -> bool {
     let geometry = session.ftl.geometry;
-    let places = || snapshot.parts().filter(|(_, page)| u64::from(page.0) < geometry.pages());
+    let places = || snapshot.parts().filter(|(_, page)| geometry.contains(*page));
     if places().count() != snapshot.parts().count() {
         return false;
     }

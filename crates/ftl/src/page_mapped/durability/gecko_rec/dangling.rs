@@ -57,7 +57,7 @@ impl GeckoGathered {
             debug_assert!(self.bid.holds_user_pages(information.block), "{} holds none", information.block);
             user_since[information.block.index()] = information.first_seq;
         }
-        let mut stale = vec![0; (drive.nand.geometry().pages() as usize).div_ceil(64)];
+        let mut stale = vec![0; drive.nand.geometry().page_numbers().div_ceil(64)];
         if drive.ftl.validity.is_believed() {
             let erased = |block: Block| self.bid.is_empty(block) || since.binary_search(&block).is_ok();
             drive.read_validity(|gecko, io| {

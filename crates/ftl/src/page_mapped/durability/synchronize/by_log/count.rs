@@ -192,7 +192,7 @@ impl Gathered<LiveByLog> {
         silent: Option<Suspicion>,
     ) {
         let geometry = drive.geometry();
-        let mut stale: Vec<u64> = vec![0; (geometry.pages() as usize).div_ceil(64)];
+        let mut stale: Vec<u64> = vec![0; geometry.page_numbers().div_ceil(64)];
         let begun = |block| self.user_since.begun(block);
         drive.read_validity(|log, io| {
             log.stale_pages(io, begun, |page| stale[page.0 as usize / 64] |= 1 << (page.0 % 64));
