@@ -1,4 +1,4 @@
-//! TPFTL's two-level LRU (EuroSys '15): entries in nodes of their translation pages, least recently used nodes first.
+//! TPFTL's two levels (EuroSys '15): nodes of translation pages by hotness, and in each its entries by use.
 //!
 //! An entry needs no more than its place in its translation page beside the page it names: six bytes instead of eight. A
 //! *node*, which stands for a translation page with cached entries, has eight bytes besides. The cache holds what fits
