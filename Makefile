@@ -17,7 +17,7 @@ OURS  := phelsuma
 ON_OURS := --ftl $(OURS) --blocks 256 --pages-per-block 16 --cache 512B
 FULL_CACHES := --set mapping.write-pages=0 --set validity.bitmap-cache=3 --set partitions.pages=100
 # Those that a battery tells of the cut: they are cut after requests.
-BATTERY := dftl,tpftl,mu-ftl-pvb
+BATTERY := dftl,tpftl,s-ftl,leaftl,learnedftl,mu-ftl-pvb
 # The mapping in RAM; on flash with a cache of 128 entries, 0.15 % of the table, about the share that GeckoFTL's paper takes, for
 # 72,721 pages that the trace touches; and of blocks.
 DEMO := page,dftl,geckoftl,fast,last++

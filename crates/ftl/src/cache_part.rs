@@ -1,5 +1,6 @@
-//! What a cache of mapping entries lets go, and what it fetches.
+//! What a cache of mapping entries lets go, what it fetches, and what it keeps of translation pages besides.
 
+use crate::config::{CACHE_MIN, ENTRY_BYTES, MappingPart};
 use crate::spec::values;
 
 values! { Evict "Which cached entry goes first." {
@@ -14,3 +15,36 @@ values! { Prefetch "Which entries are cached with one that was missed (TPFTL)." 
     Request "request" "The others of its request that stand in the same translation page."
     Selective "selective" "Those, and as many more as are cached before it, where accesses are sequential."
 } }
+
+/// Why a mapping without a cache has none of its parameters.
+pub(crate) const NO_CACHE: &str = "only the mapping part paged has a cache";
+
+values! { Condense "What RAM keeps of translation pages, besides entries." {
+    Nothing "none" "Nothing."
+    Runs "runs" "All entries of those used last, as runs of pages that follow each other (S-FTL)."
+    Segments "segments" "All entries of those used last, as learned segments (LeaFTL)."
+    Models "models" "Of those used last, lines through their entries, and which of them the lines name exactly (LearnedFTL)."
+} }
+
+/// The RAM of a cache, packed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CacheRoom {
+    /// For entries, at [`ENTRY_BYTES`] each.
+    pub(crate) entries: u32,
+    /// For what is kept of translation pages.
+    pub(crate) condensed_bytes: u64,
+}
+
+impl MappingPart {
+    /// The RAM of its cache on a drive of so many logical pages: as much as was requested, or 1/512 of the table (of four
+    /// bytes an entry), at least 8 KiB.
+    pub(crate) fn cache_room(&self, logical_pages: u32) -> CacheRoom {
+        let Self::Paged { cache_entries, condense, share, .. } = *self else {
+            return CacheRoom { entries: 0, condensed_bytes: 0 };
+        };
+        let asked = if cache_entries == 0 { (logical_pages / 1024).max(1024) } else { cache_entries };
+        let share = if condense == Condense::Nothing { 0 } else { share };
+        let condensed = (u64::from(asked) * u64::from(share) / 100).min(u64::from(asked.saturating_sub(CACHE_MIN)));
+        CacheRoom { entries: asked - condensed as u32, condensed_bytes: condensed * ENTRY_BYTES }
+    }
+}

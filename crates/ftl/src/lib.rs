@@ -39,7 +39,7 @@ struct FirmwareGuide;
 
 #[cfg(phelsuma_mutants)]
 pub use barriers::Barrier;
-pub use cache_part::{Evict, Prefetch};
+pub use cache_part::{Condense, Evict, Prefetch};
 pub use config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, FastParts,
     FastSequential, GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme,

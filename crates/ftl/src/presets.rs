@@ -1,7 +1,7 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::barriers::Barriers;
-use crate::cache_part::{Evict, Prefetch};
+use crate::cache_part::{Condense, Evict, Prefetch};
 use crate::config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, FastParts, GeckoMerge, IntegrityPart,
     LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
@@ -31,25 +31,30 @@ pub struct Preset {
 
 const PAGE: PageParts = PageParts::PAGE;
 
-const PAGED: MappingPart = MappingPart::Paged {
-    cache_entries: 0,
-    on_miss: OnMiss::Fetch,
-    evict: Evict::Lru,
-    prefetch: Prefetch::Nothing,
-    log: 0,
-    dirty: DirtyLimit::DEFAULT,
-    directory: DirectoryPart::Flat,
-};
+/// A demand-paged mapping, its cache of the default size.
+const fn paged(
+    (evict, prefetch, condense): (Evict, Prefetch, Condense),
+    on_miss: OnMiss,
+    log: u32,
+    dirty: DirtyLimit,
+    directory: DirectoryPart,
+) -> MappingPart {
+    MappingPart::Paged { cache_entries: 0, on_miss, evict, prefetch, condense, share: 75, log, dirty, directory }
+}
 
-const LAZY: MappingPart = MappingPart::Paged {
-    cache_entries: 0,
-    on_miss: OnMiss::Lazy,
-    evict: Evict::Lru,
-    prefetch: Prefetch::Nothing,
-    log: 0,
-    dirty: DirtyLimit::DEFAULT,
-    directory: DirectoryPart::Flat,
-};
+/// A cache of entries alone, the one used longest ago going first.
+const ENTRIES: (Evict, Prefetch, Condense) = (Evict::Lru, Prefetch::Nothing, Condense::Nothing);
+
+const B_TREE: DirectoryPart = DirectoryPart::BTree { nodes: 0, fanout: 0 };
+
+/// A tenth of the cache may be dirty.
+const fn a_tenth_dirty(synchronize: Synchronize) -> DirtyLimit {
+    DirtyLimit { percent: 10, synchronize }
+}
+
+const PAGED: MappingPart = paged(ENTRIES, OnMiss::Fetch, 0, DirtyLimit::DEFAULT, DirectoryPart::Flat);
+
+const LAZY: MappingPart = paged(ENTRIES, OnMiss::Lazy, 0, DirtyLimit::DEFAULT, DirectoryPart::Flat);
 
 const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, write_pages: 9, record_bits: 0, extent_pages: 1 };
 
@@ -57,33 +62,18 @@ const GECKO: ValidityPart = ValidityPart::Gecko { size_ratio: 2, partitions: 0, 
 
 const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
 
-const TPFTL: PageParts = PageParts {
-    mapping: MappingPart::Paged {
-        cache_entries: 0,
-        on_miss: OnMiss::Fetch,
-        evict: Evict::TwoLevel,
-        prefetch: Prefetch::Selective,
-        log: 0,
-        dirty: DirtyLimit::DEFAULT,
-        directory: DirectoryPart::Flat,
-    },
-    ..DFTL
-};
+/// DFTL with another cache.
+const fn caching(cache: (Evict, Prefetch, Condense)) -> Composition {
+    let mapping = paged(cache, OnMiss::Fetch, 0, DirtyLimit::DEFAULT, DirectoryPart::Flat);
+    Composition::PageMapped(PageParts { mapping, ..DFTL })
+}
 
 const GECKOFTL: PageParts =
     PageParts { mapping: LAZY, validity: GECKO, metadata: MetadataPart::Left, power: PowerPart::GECKO_REC, ..PAGE };
 
 /// The mapping log holds two percent of the logical pages.
 const PHELSUMA: PageParts = PageParts {
-    mapping: MappingPart::Paged {
-        cache_entries: 0,
-        on_miss: OnMiss::Lazy,
-        evict: Evict::Lru,
-        prefetch: Prefetch::Nothing,
-        log: 30,
-        dirty: DirtyLimit::DEFAULT,
-        directory: DirectoryPart::Flat,
-    },
+    mapping: paged(ENTRIES, OnMiss::Lazy, 30, DirtyLimit::DEFAULT, DirectoryPart::Flat),
     collection: CollectionPart::Slices,
     power: PowerPart::GeckoRec { block_log: Switch::On },
     victim: victims::learned::SPEC.chosen(),
@@ -212,7 +202,22 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "tpftl",
         about: "as dftl with a cache of two levels, which fetches what a request and a run need along (TPFTL)",
-        composition: Composition::PageMapped(TPFTL),
+        composition: caching((Evict::TwoLevel, Prefetch::Selective, Condense::Nothing)),
+    },
+    Preset {
+        name: "s-ftl",
+        about: "as dftl with translation pages in RAM as runs, and a small cache of entries (S-FTL)",
+        composition: caching((Evict::Lru, Prefetch::Nothing, Condense::Runs)),
+    },
+    Preset {
+        name: "leaftl",
+        about: "as dftl with translation pages in RAM as learned segments (LeaFTL)",
+        composition: caching((Evict::Lru, Prefetch::Nothing, Condense::Segments)),
+    },
+    Preset {
+        name: "learnedftl",
+        about: "as tpftl with lines through translation pages, and a bit for each entry that they name (LearnedFTL)",
+        composition: caching((Evict::TwoLevel, Prefetch::Selective, Condense::Models)),
     },
     Preset {
         name: "dftl-noflush",
@@ -250,15 +255,7 @@ pub const PRESETS: &[Preset] = &[
         name: "lazyftl",
         about: "as dftl without a battery: a tenth of the cache may be dirty (LazyFTL, as GeckoFTL takes it)",
         composition: Composition::PageMapped(PageParts {
-            mapping: MappingPart::Paged {
-                cache_entries: 0,
-                on_miss: OnMiss::Fetch,
-                evict: Evict::Lru,
-                prefetch: Prefetch::Nothing,
-                log: 0,
-                dirty: DirtyLimit { percent: 10, synchronize: Synchronize::PhysicalBlock },
-                directory: DirectoryPart::Flat,
-            },
+            mapping: paged(ENTRIES, OnMiss::Fetch, 0, a_tenth_dirty(Synchronize::PhysicalBlock), DirectoryPart::Flat),
             power: PowerPart::Synchronize,
             ..PAGE
         }),
@@ -267,15 +264,7 @@ pub const PRESETS: &[Preset] = &[
         name: "ib-ftl",
         about: "a B+-tree as mu-ftl-pvb, a dirty limit as lazyftl, stale pages in a log chained by block (IB-FTL)",
         composition: Composition::PageMapped(PageParts {
-            mapping: MappingPart::Paged {
-                cache_entries: 0,
-                on_miss: OnMiss::Fetch,
-                evict: Evict::Lru,
-                prefetch: Prefetch::Nothing,
-                log: 0,
-                dirty: DirtyLimit { percent: 10, synchronize: Synchronize::TranslationPage },
-                directory: DirectoryPart::BTree { nodes: 0, fanout: 0 },
-            },
+            mapping: paged(ENTRIES, OnMiss::Fetch, 0, a_tenth_dirty(Synchronize::TranslationPage), B_TREE),
             validity: ValidityPart::PageValidityLog,
             power: PowerPart::Synchronize,
             ..PAGE
@@ -295,15 +284,7 @@ pub const PRESETS: &[Preset] = &[
         name: "mu-ftl-pvb",
         about: "as dftl, with the root alone in RAM of a B+-tree of translation pages, and a bitmap in flash (µ-FTL)",
         composition: Composition::PageMapped(PageParts {
-            mapping: MappingPart::Paged {
-                cache_entries: 0,
-                on_miss: OnMiss::Fetch,
-                evict: Evict::Lru,
-                prefetch: Prefetch::Nothing,
-                log: 0,
-                dirty: DirtyLimit::DEFAULT,
-                directory: DirectoryPart::BTree { nodes: 0, fanout: 0 },
-            },
+            mapping: paged(ENTRIES, OnMiss::Fetch, 0, DirtyLimit::DEFAULT, B_TREE),
             validity: ValidityPart::FlashBitmap,
             power: PowerPart::Battery,
             ..PAGE

@@ -22,11 +22,11 @@ pub use log_parts::{
     SuperblockParts, Switch, TrimPages,
 };
 pub use page_parts::PageParts;
+pub(crate) use parts::{CACHE_MIN, LOOKS_MAX, TIMEOUT_MS};
 pub use parts::{
     CollectionPart, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, IntegrityPart, MappingPart, MetadataPart,
     OnMiss, PowerPart, Synchronize, ValidityPart, WearPart,
 };
-pub(crate) use parts::{LOOKS_MAX, TIMEOUT_MS};
 
 #[cfg(phelsuma_mutants)]
 use crate::barriers::Barrier;

@@ -35,8 +35,9 @@ fn mapping_needs(geometry: &Geometry, config: &PageConfig, logical_pages: u32) -
             let layout = MuMapping::layout(geometry, record_bits);
             layout.map_or(Needs::default(), |layout| MuMapping::needs(geometry, layout, logical_pages, counted_on))
         }
-        MappingPart::Paged { cache_entries: asked, on_miss, evict, log, dirty, directory, .. } => {
-            let entries = PagedMapping::cache_entries_of(logical_pages, asked, evict);
+        MappingPart::Paged { on_miss, evict, log, dirty, directory, .. } => {
+            let room = config.composition.mapping.cache_room(logical_pages);
+            let entries = PagedMapping::cache_entries_of(room, evict);
             let power = config.composition.power;
             let mut needs = PagedMapping::needs(geometry, logical_pages, entries, on_miss, dirty, directory, power);
             let block = u64::from(geometry.pages_per_block());

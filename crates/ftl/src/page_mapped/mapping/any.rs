@@ -47,12 +47,14 @@ impl AnyMapping {
                 let layout = MuMapping::layout(geometry, record_bits)?;
                 MuMapping::new(geometry, layout, logical_pages, partition).into()
             }
-            MappingPart::Paged { cache_entries, on_miss, evict, prefetch, log, dirty, directory } => {
-                let entries = PagedMapping::cache_entries_of(logical_pages, cache_entries, evict);
+            MappingPart::Paged { on_miss, evict, prefetch, condense, log, dirty, directory, .. } => {
+                let room = config.composition.mapping.cache_room(logical_pages);
+                let entries = PagedMapping::cache_entries_of(room, evict);
                 let (how, barriers) = ((on_miss, evict), config.barriers());
                 let mut paged = PagedMapping::new(geometry, logical_pages, entries, how, directory, barriers);
                 paged.limit_dirty(dirty, config.composition.power);
                 paged.prefetch(prefetch);
+                paged.condense(geometry.dies(), condense, room);
                 if log > 0 {
                     paged.keep_log(geometry, log);
                 }

@@ -83,7 +83,7 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache_part::{Evict, Prefetch};
+    use crate::cache_part::{Condense, Evict, Prefetch};
     use crate::config::{DirectoryPart, DirtyLimit, OnMiss};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::parts::PageMapped;
@@ -111,6 +111,8 @@ mod tests {
                     on_miss: OnMiss::Lazy,
                     evict: Evict::Lru,
                     prefetch: Prefetch::Nothing,
+                    condense: Condense::Nothing,
+                    share: 75,
                     log: 0,
                     dirty: DirtyLimit::DEFAULT,
                     directory: DirectoryPart::Flat,

@@ -22,6 +22,9 @@ impl PagedMapping {
         if let Some(prefetch) = &self.prefetch {
             out.push(Counter::sum("entries_prefetched", prefetch.entered()));
         }
+        if let Some(condensed) = &self.condensed {
+            condensed.counters(out);
+        }
         self.table.counters(out);
         if let Some(log) = &self.log {
             log.counters(out);

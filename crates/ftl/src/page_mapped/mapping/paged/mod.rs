@@ -19,8 +19,10 @@
 
 mod cache;
 mod checkpoints;
+mod condensed;
 mod counters;
 mod dirty_queue;
+mod loading;
 mod log;
 mod part;
 mod prefetching;
@@ -34,11 +36,10 @@ mod tree;
 use super::{LOST, MISLAID, NOWHERE, Place, TRIMMED, TRIMMED_FROM, entry_of, place_of};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
-use crate::cache_part::{Evict, Prefetch};
+use crate::cache_part::{CacheRoom, Evict, Prefetch};
 use crate::config::{DirectoryPart, DirtyLimit, OnMiss, PowerPart};
 use crate::medium::marks::SpareMarks;
 use crate::medium::{Saved, window};
-use crate::page_mapped::directory::PartRead;
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::needs::Needs;
 use alloc::boxed::Box;
@@ -46,6 +47,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
+use condensed::CondensedPages;
 use dirty_queue::DirtyQueue;
 use log::MappingLog;
 pub(crate) use log::Overruled;
@@ -64,6 +66,8 @@ pub(crate) struct PagedMapping {
     /// Where the translation pages are.
     table: TranslationTable,
     cache: MappingCache,
+    /// Translation pages in fewer bytes, where any are kept.
+    condensed: Option<Box<CondensedPages>>,
     on_miss: OnMiss,
     /// Whether a lazy mapping fetches entries for host writes all the same: placement may need the pages that they make
     /// stale.
@@ -145,6 +149,7 @@ impl PagedMapping {
             entries_per_page,
             table: TranslationTable::new(geometry, logical_pages, directory),
             cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page, evict),
+            condensed: None,
             on_miss,
             fetches_for_placement: None,
             barriers,
@@ -195,11 +200,9 @@ impl PagedMapping {
         }
     }
 
-    /// The most entries that can be cached: in as much RAM as was requested, at eight bytes an entry, or 1/512 of the
-    /// table (of four bytes an entry), at least 8 KiB.
-    pub(crate) fn cache_entries_of(logical_pages: u32, asked: u32, evict: Evict) -> u32 {
-        let asked = if asked == 0 { (logical_pages / 1024).max(1024) } else { asked };
-        MappingCache::entries_in(asked, evict)
+    /// The most entries that can be cached in so much RAM.
+    pub(crate) fn cache_entries_of(room: CacheRoom, evict: Evict) -> u32 {
+        MappingCache::entries_in(room.entries, evict)
     }
 
     /// Translation pages of a table of so many logical pages.
@@ -253,30 +256,6 @@ impl PagedMapping {
         self.on_miss == OnMiss::Fetch || self.fetches_for_placement == Some(true)
     }
 
-    /// An entry as flash has it.
-    fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
-        if let Some(prefetch) = &mut self.prefetch {
-            prefetch.forget();
-        }
-        if let Some(entry) = self.entry_in_log(io, key) {
-            return entry;
-        }
-        match self.table.peek(io, self.translation_page_of(key)) {
-            PartRead::Nowhere => entry_of(Place::Nowhere),
-            PartRead::Bytes(bytes, _) => {
-                if let Some(prefetch) = &mut self.prefetch {
-                    prefetch.gather(&self.cache, key, |index| get(bytes, index));
-                }
-                get(bytes, key % self.entries_per_page)
-            }
-            PartRead::Unreadable => {
-                self.tally.translation_pages_unreadable += 1;
-                self.damaged = true;
-                MISLAID
-            }
-        }
-    }
-
     /// Brings a translation page up to date with all of its dirty entries. Before-images not identified so far are.
     fn synchronize<N: Nand>(
         &mut self,
@@ -289,31 +268,6 @@ impl PagedMapping {
             self.make_loaded_sure(io, part, before);
         }
         self.write_loaded(io, part, before)
-    }
-
-    /// Fetches a translation page into `page`.
-    #[inline]
-    fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
-        self.loaded = 0;
-        match self.table.read(io, part) {
-            PartRead::Bytes(bytes, version) => {
-                self.page.copy_from_slice(bytes);
-                self.loaded = version;
-            }
-            PartRead::Nowhere => self.page.fill(0xff),
-            PartRead::Unreadable => self.load_lost(),
-        }
-    }
-
-    /// The translation page cannot be read: in `page` all of its entries are lost.
-    #[cold]
-    fn load_lost(&mut self) {
-        self.loaded = 0;
-        self.tally.translation_pages_unreadable += 1;
-        self.damaged = true;
-        for index in 0..self.entries_per_page {
-            put(&mut self.page, index, MISLAID);
-        }
     }
 
     /// Writes `page` as a translation page, with all of its dirty entries.
@@ -340,7 +294,7 @@ impl PagedMapping {
         // against the seq of user pages.
         let version = io.seq() + 1;
         let marks = self.marks(io, version);
-        if let Err(error) = self.table.write(io, marks, part, version, &self.page) {
+        if let Err(error) = self.write_page(io, marks, part, version) {
             // The entries stay dirty, and the pages that they make stale unidentified.
             before.truncate(identified);
             return Err(error);
@@ -400,11 +354,13 @@ impl PagedMapping {
 
     /// A recovery has found a translation page; the one it takes the place of.
     pub(crate) fn enter_translation_page(&mut self, translation_page: u32, page: Page) -> Option<Page> {
+        self.forget_condensed(translation_page);
         self.table.enter(translation_page, Some(page))
     }
 
     /// A recovery cannot find the newest copy of a translation page.
     pub(crate) fn enter_lost(&mut self, translation_page: u32) {
+        self.forget_condensed(translation_page);
         self.table.enter(translation_page, None);
     }
 
@@ -476,6 +432,6 @@ impl PagedMapping {
             put(&mut self.page, key.0 % self.entries_per_page, entry_of(Place::Lost));
         }
         let version = io.seq() + 1;
-        self.table.write(io, SpareMarks::NONE, part, version, &self.page).map(drop)
+        self.write_page(io, SpareMarks::NONE, part, version)
     }
 }

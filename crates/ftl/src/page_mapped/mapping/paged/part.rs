@@ -57,7 +57,11 @@ impl Mapping for PagedMapping {
         match self.cache.find(key.0) {
             Some(slot) => self.place(self.cache.value(slot)),
             None => {
-                let entry = self.entry_on_flash(io, key.0);
+                let condensed = self.condensed.take();
+                let known =
+                    condensed.as_ref().filter(|_| self.log.is_none()).and_then(|condensed| condensed.peek(key.0));
+                let entry = known.unwrap_or_else(|| self.entry_on_flash(io, key.0));
+                self.condensed = condensed;
                 self.place(entry)
             }
         }
@@ -66,7 +70,13 @@ impl Mapping for PagedMapping {
     /// Where `key` is, as far as the cache alone has it. Counts as a hit, and as a use of the entry.
     #[inline]
     fn cached(&mut self, key: LogicalPage) -> Option<Place> {
-        let slot = self.cache.find(key.0)?;
+        let Some(slot) = self.cache.find(key.0) else {
+            // With a log, what flash has of a translation page is not all there is.
+            let condensed = self.condensed.as_mut().filter(|_| self.log.is_none())?;
+            let entry = condensed.entry(key.0)?;
+            self.tally.misses += 1;
+            return Some(self.place(entry)).filter(|place| *place != Place::Lost);
+        };
         self.tally.hits += 1;
         self.cache.touch(slot);
         Some(self.place(self.cache.value(slot)))
@@ -467,6 +477,9 @@ impl Mapping for PagedMapping {
     fn ram(&self, ledger: &mut RamLedger) {
         self.table.ram(ledger);
         self.cache.ram(ledger);
+        if let Some(condensed) = &self.condensed {
+            condensed.ram(ledger);
+        }
         ledger.index("buffer.translation_page", self.page.capacity() as u64);
         if let Some(checkpoints) = &self.checkpoints {
             ledger.structure("mapping.checkpoints", checkpoints.bytes());

@@ -164,7 +164,7 @@ impl PagedMapping {
         io.barrier(Barrier::EntriesAfterPages);
         let version = io.seq() + 1;
         let marks = scan_mark::encode(version, scan_from);
-        self.table.write(io, marks, translation_page, version, &self.page)?;
+        self.write_page(io, marks, translation_page, version)?;
         self.tally.synchronizations += 1;
         Ok(())
     }

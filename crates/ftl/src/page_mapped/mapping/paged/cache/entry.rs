@@ -28,7 +28,7 @@ impl Slot {
 
 /// One of `n`, evenly, and the same for the same number.
 #[inline]
-pub(super) fn scattered(number: u32, n: usize) -> usize {
+pub(in super::super) fn scattered(number: u32, n: usize) -> usize {
     let hash = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     ((hash * n as u64) >> 32) as usize
 }

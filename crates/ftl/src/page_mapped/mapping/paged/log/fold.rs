@@ -114,7 +114,7 @@ impl PagedMapping {
         let version = (log.frozen + 1).max(self.loaded);
         self.damaged |= log.is_damaged();
         let marks = self.marks(io, version);
-        self.table.write(io, marks, part, version, &self.page)?;
+        self.write_page(io, marks, part, version)?;
         io.synchronized(version);
         self.tally.synchronizations += 1;
         Ok(())

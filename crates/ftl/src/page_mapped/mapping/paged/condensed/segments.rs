@@ -1,0 +1,134 @@
+//! A translation page as learned segments (LeaFTL, ASPLOS '23), of eight bytes each, over groups of 256 entries.
+//!
+//! A segment is a run of physical pages. Its logical pages are so far apart each (an *accurate* segment), or stand in the
+//! *conflict resolution buffer* (CRB), a byte each (an *approximate* one). An approximate segment of the paper names a page
+//! within an error bound, and neighbours in the spare area correct it. Here its pages follow each other, so the place in
+//! the CRB is the page: no segment is wrong. An older version of a logical page could stand within the bound.
+//!
+//! The paper keeps levels of segments, newer above older, and compacts them. Here a translation page's segments are made
+//! anew whenever it is written, so there is one level.
+
+use crate::page_mapped::mapping::{MISLAID, NOWHERE};
+use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
+
+/// Entries of a group: a byte says which.
+const GROUP: u32 = 256;
+/// Packed bytes of a segment: where it begins and how far it goes, a byte each, its steps and the first page.
+const SEGMENT: u32 = 8;
+/// Packed bytes of a group besides: how many segments there are, and where they begin.
+const OF_GROUP: u32 = 4;
+
+/// What its logical pages are.
+#[derive(Clone, Copy, PartialEq, Eq, Preserve)]
+enum Steps {
+    /// So far apart, where one page follows the other.
+    Of(u8),
+    /// All of a stretch, and each has the same entry, which names no page.
+    Same,
+    /// In the conflict resolution buffer, from there on.
+    InCrb(u16),
+}
+
+/// A segment of a group.
+#[derive(Clone, Copy, Preserve)]
+struct Segment {
+    begins: u8,
+    /// From the first logical page to the last.
+    reach: u8,
+    steps: Steps,
+    first: u32,
+}
+
+/// The segments of a translation page.
+#[derive(Clone, Preserve)]
+pub(super) struct Segments {
+    /// By group: the end of its segments.
+    ends: Vec<u32>,
+    segments: Vec<Segment>,
+    crb: Vec<u8>,
+}
+
+impl Segments {
+    pub(super) fn of(entries: &[u32]) -> Self {
+        let mut segments = Self { ends: Vec::new(), segments: Vec::new(), crb: Vec::new() };
+        for group in entries.chunks(GROUP as usize) {
+            segments.learn(group);
+            segments.ends.push(segments.segments.len() as u32);
+        }
+        segments.segments.shrink_to_fit();
+        segments.crb.shrink_to_fit();
+        segments
+    }
+
+    fn learn(&mut self, group: &[u32]) {
+        let mut pages: Vec<(u32, u8)> = (0..=u8::MAX).zip(group).map(|(at, entry)| (*entry, at)).collect();
+        pages.retain(|(entry, _)| *entry != NOWHERE);
+        pages.sort_unstable();
+        let mut rest = &pages[..];
+        while let Some((first, begins)) = rest.first() {
+            let names_pages = *first < MISLAID;
+            let goes_on = |pair: &[(u32, u8)]| match (pair[0], pair[1]) {
+                ((page, at), (next, next_at)) if names_pages => next == page + 1 && next < MISLAID && at < next_at,
+                ((entry, at), (next, next_at)) => next == entry && next_at == at + 1,
+            };
+            let length = 1 + rest.windows(2).take_while(|pair| goes_on(pair)).count();
+            let (chain, others) = rest.split_at(length);
+            rest = others;
+            if names_pages {
+                self.learn_chain(chain);
+            } else {
+                let reach = (length - 1) as u8;
+                self.segments.push(Segment { begins: *begins, reach, steps: Steps::Same, first: *first });
+            }
+        }
+    }
+
+    /// A run of pages: of accurate segments, or of one that is approximate, whichever is smaller.
+    fn learn_chain(&mut self, chain: &[(u32, u8)]) {
+        let before = self.segments.len();
+        let mut rest = chain;
+        while let Some((first, begins)) = rest.first() {
+            let step = rest.get(1).map_or(1, |(_, next)| next - begins);
+            let length = 1 + rest.windows(2).take_while(|pair| pair[1].1 - pair[0].1 == step).count();
+            let reach = rest[length - 1].1 - begins;
+            self.segments.push(Segment { begins: *begins, reach, steps: Steps::Of(step), first: *first });
+            rest = &rest[length..];
+        }
+        let accurate = (self.segments.len() - before) as u32 * SEGMENT;
+        if let ([(first, begins), ..], [.., (_, last)]) = (chain, chain)
+            && accurate > SEGMENT + chain.len() as u32
+        {
+            self.segments.truncate(before);
+            let steps = Steps::InCrb(self.crb.len() as u16);
+            self.segments.push(Segment { begins: *begins, reach: last - begins, steps, first: *first });
+            self.crb.extend(chain.iter().map(|(_, at)| *at));
+        }
+    }
+
+    /// Packed bytes.
+    pub(super) fn bytes(&self) -> u32 {
+        self.segments.len() as u32 * SEGMENT + self.crb.len() as u32 + self.ends.len() as u32 * OF_GROUP
+    }
+
+    pub(super) fn entry(&self, at: u32) -> u32 {
+        let (group, at) = ((at / GROUP) as usize, (at % GROUP) as u8);
+        let begin = group.checked_sub(1).map_or(0, |before| self.ends[before]) as usize;
+        let of_group = &self.segments[begin..self.ends[group] as usize];
+        of_group.iter().find_map(|segment| self.entry_in(*segment, at)).unwrap_or(NOWHERE)
+    }
+
+    #[inline]
+    fn entry_in(&self, segment: Segment, at: u8) -> Option<u32> {
+        let distance = at.checked_sub(segment.begins).filter(|distance| *distance <= segment.reach)?;
+        match segment.steps {
+            Steps::Of(step) => (distance % step == 0).then(|| segment.first + u32::from(distance / step)),
+            Steps::Same => Some(segment.first),
+            Steps::InCrb(from) => {
+                // One that is there or behind it is among them: the last one of the segment, if no other.
+                let (before, page) = (0..).zip(&self.crb[from as usize..]).find(|(_, page)| **page >= at)?;
+                (*page == at).then(|| segment.first + before)
+            }
+        }
+    }
+}

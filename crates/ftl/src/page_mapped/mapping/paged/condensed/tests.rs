@@ -1,0 +1,150 @@
+use super::*;
+use crate::page_mapped::mapping::{LOST, MISLAID, NOWHERE, TRIMMED, TRIMMED_FROM};
+
+const ENTRIES: u32 = 1024;
+
+/// One of `n`.
+fn random(state: &mut u64, n: u32) -> u32 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    ((*state >> 33) % u64::from(n)) as u32
+}
+
+/// Tables as drives have them: written in one go, in steps, in two streams, at random, with marks, and with pages of
+/// each written anew.
+fn tables() -> Vec<Vec<u32>> {
+    let mut state = 7;
+    let marks = [NOWHERE, TRIMMED, LOST, MISLAID, TRIMMED_FROM | 77, TRIMMED_FROM | 78, MISLAID - 1];
+    let mut tables: Vec<Vec<u32>> = vec![
+        (0..ENTRIES).map(|at| 5_000 + at).collect(),
+        (0..ENTRIES).map(|at| 5_000 + at / 4 + at % 4 * 9_000).collect(),
+        (0..ENTRIES).map(|at| 5_000 + at * 3).collect(),
+        (0..ENTRIES).map(|_| random(&mut state, 1 << 30)).collect(),
+        (0..ENTRIES).map(|at| marks[(at / 9) as usize % marks.len()]).collect(),
+        vec![NOWHERE; ENTRIES as usize],
+        vec![TRIMMED; ENTRIES as usize],
+    ];
+    for table in tables.clone() {
+        for rare in [200, 20, 3] {
+            let mut written = 900_000;
+            let mut table = table.clone();
+            for entry in &mut table {
+                if random(&mut state, rare) == 0 {
+                    written += 1;
+                    *entry = if random(&mut state, 9) == 0 { marks[random(&mut state, 7) as usize] } else { written };
+                }
+            }
+            tables.push(table);
+        }
+    }
+    tables
+}
+
+#[test]
+fn each_form_has_the_entries_of_its_translation_page() {
+    for (number, table) in tables().iter().enumerate() {
+        for condense in [Condense::Runs, Condense::Segments] {
+            let form = Form::of(condense, table).unwrap();
+            let entries: Vec<u32> = (0..ENTRIES).map(|at| form.entry(at).unwrap()).collect();
+            assert_eq!(entries, *table, "{condense:?} of table {number}");
+        }
+        let models = Form::of(Condense::Models, table).unwrap();
+        for (at, entry) in (0..).zip(table) {
+            assert!(models.entry(at).is_none_or(|named| named == *entry), "table {number}: entry {at}");
+        }
+        assert!(models.bytes() <= ENTRIES / 8 + 64);
+    }
+}
+
+#[test]
+fn what_was_written_in_one_go_takes_few_bytes() {
+    let [in_one_go, in_steps] = [&tables()[0], &tables()[2]];
+    let bytes = |condense, table: &[u32]| Form::of(condense, table).unwrap().bytes();
+    assert_eq!(bytes(Condense::Runs, in_one_go), 128 + 4);
+    assert_eq!(bytes(Condense::Segments, in_one_go), 4 * (8 + 4));
+    assert_eq!(bytes(Condense::Models, in_one_go), 128 + 8);
+    let named = |table: &[u32]| {
+        let models = Form::of(Condense::Models, table).unwrap();
+        (0..ENTRIES).filter(|at| models.entry(*at).is_some()).count()
+    };
+    assert_eq!(named(in_one_go), ENTRIES as usize);
+    assert_eq!(named(in_steps), ENTRIES as usize, "a line can be steeper");
+    // A page in two hundred was written anew: the line goes on behind it.
+    assert!(named(&tables()[7]) > 900, "{}", named(&tables()[7]));
+}
+
+#[test]
+fn logical_pages_far_apart_take_one_segment() {
+    // Every third was written in one go, with a page of others between.
+    let mut apart = vec![NOWHERE; ENTRIES as usize];
+    (0..80).for_each(|page| apart[page as usize * 3] = 100 + page);
+    assert_eq!(Form::of(Condense::Segments, &apart).unwrap().bytes(), 8 + 4 * 4);
+    // At no regular distance: in the conflict resolution buffer.
+    let mut irregular = vec![NOWHERE; ENTRIES as usize];
+    (0..15).for_each(|page: u32| irregular[(page * page) as usize] = 100 + page);
+    assert_eq!(Form::of(Condense::Segments, &irregular).unwrap().bytes(), 8 + 15 + 4 * 4);
+}
+
+#[test]
+fn images_are_what_was_entered_last_within_their_bytes() {
+    let (tables, mut state) = (tables(), 3);
+    for (condense, dies) in [Condense::Runs, Condense::Segments, Condense::Models]
+        .into_iter()
+        .flat_map(|condense| [1, 3, 4].map(|dies| (condense, dies)))
+    {
+        let mut pages = CondensedPages::of(condense, ENTRIES, dies, 12 << 10).unwrap();
+        let mut on_flash: Vec<Option<&[u32]>> = vec![None; 40];
+        let (mut had, mut most) = (0, 0);
+        for version in 1..4_000_u64 {
+            let part = random(&mut state, 40);
+            match random(&mut state, 4) {
+                0 => {
+                    let table = &tables[random(&mut state, tables.len() as u32) as usize];
+                    pages.enter(part, version, |index| table[index as usize]);
+                    on_flash[part as usize] = Some(table);
+                }
+                1 if random(&mut state, 8) == 0 => pages.forget(part),
+                _ => {
+                    let index = random(&mut state, ENTRIES);
+                    let key = part * ENTRIES + index;
+                    assert_eq!(pages.peek(key), pages.entry(key));
+                    if let Some(entry) = pages.entry(key) {
+                        had += 1;
+                        assert_eq!(
+                            entry,
+                            on_flash[part as usize].unwrap()[index as usize],
+                            "{condense:?}, {dies} dies"
+                        );
+                    }
+                    if let Some((entries, _)) = pages.whole(part) {
+                        assert_eq!(entries.collect::<Vec<u32>>(), on_flash[part as usize].unwrap());
+                    }
+                }
+            }
+            let taken: u64 = pages.images.iter().map(|image| u64::from(HEADER + image.form.bytes())).sum();
+            assert_eq!(taken, pages.taken);
+            assert!(taken <= pages.room, "{condense:?} takes {taken} bytes");
+            most = most.max(pages.images.len());
+        }
+        assert!(had > 100, "{condense:?}, {dies} dies: {had}");
+        assert!(most > 2, "{condense:?}, {dies} dies: {most}");
+    }
+}
+
+#[test]
+fn the_image_used_longest_ago_goes_first() {
+    let in_one_go = |index: u32| 5_000 + index;
+    let mut pages = CondensedPages::of(Condense::Runs, ENTRIES, 1, 3 * (16 + 132)).unwrap();
+    (0..3).for_each(|part| pages.enter(part, 1, in_one_go));
+    assert!(pages.entry(0).is_some());
+    pages.enter(7, 2, in_one_go);
+    let kept: Vec<u32> = (0..8).filter(|part| pages.peek(part * ENTRIES).is_some()).collect();
+    assert_eq!(kept, [0, 2, 7]);
+}
+
+#[test]
+fn dies_in_turn_are_runs() {
+    let four_dies = |index: u32| 10_000 * (index % 4) + 77 + index / 4;
+    let mut pages = CondensedPages::of(Condense::Runs, ENTRIES, 4, 1 << 20).unwrap();
+    pages.enter(0, 1, four_dies);
+    assert_eq!(pages.taken, u64::from(HEADER) + 128 + 4 * 4);
+}

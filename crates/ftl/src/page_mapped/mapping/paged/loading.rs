@@ -1,0 +1,103 @@
+//! Translation pages on their way from flash and to it, and those that RAM has in fewer bytes.
+
+use super::condensed::CondensedPages;
+use super::{PagedMapping, get, put};
+use crate::FtlError;
+use crate::cache_part::{CacheRoom, Condense};
+use crate::medium::marks::SpareMarks;
+use crate::page_mapped::directory::PartRead;
+use crate::page_mapped::mapping::{MISLAID, Place, entry_of};
+use crate::page_mapped::meta_io::MetaIo;
+use alloc::boxed::Box;
+use phelsuma_nand::Nand;
+
+impl PagedMapping {
+    /// Translation pages are kept from now on in so many bytes as the cache's room says.
+    pub(crate) fn condense(&mut self, dies: u32, condense: Condense, room: CacheRoom) {
+        let condensed = CondensedPages::of(condense, self.entries_per_page, dies, room.condensed_bytes);
+        self.condensed = condensed.map(Box::new);
+    }
+
+    /// An entry as flash has it; a translation page that is read for it is condensed.
+    pub(super) fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
+        if let Some(prefetch) = &mut self.prefetch {
+            prefetch.forget();
+        }
+        if let Some(entry) = self.entry_in_log(io, key) {
+            return entry;
+        }
+        if let Some(entry) = self.condensed.as_mut().and_then(|condensed| condensed.entry(key)) {
+            return entry;
+        }
+        let part = self.translation_page_of(key);
+        match self.table.peek(io, part) {
+            PartRead::Nowhere => entry_of(Place::Nowhere),
+            PartRead::Bytes(bytes, version) => {
+                if let Some(prefetch) = &mut self.prefetch {
+                    prefetch.gather(&self.cache, key, |index| get(bytes, index));
+                }
+                if let Some(condensed) = &mut self.condensed {
+                    condensed.enter(part, version, |index| get(bytes, index));
+                }
+                get(bytes, key % self.entries_per_page)
+            }
+            PartRead::Unreadable => {
+                self.tally.translation_pages_unreadable += 1;
+                self.damaged = true;
+                MISLAID
+            }
+        }
+    }
+
+    /// Fetches a translation page into `page`.
+    #[inline]
+    pub(super) fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
+        if let Some((entries, version)) = self.condensed.as_ref().and_then(|condensed| condensed.whole(part)) {
+            (0..).zip(entries).for_each(|(index, entry)| put(&mut self.page, index, entry));
+            self.loaded = version;
+            return;
+        }
+        self.loaded = 0;
+        match self.table.read(io, part) {
+            PartRead::Bytes(bytes, version) => {
+                self.page.copy_from_slice(bytes);
+                self.loaded = version;
+            }
+            PartRead::Nowhere => self.page.fill(0xff),
+            PartRead::Unreadable => self.load_lost(),
+        }
+    }
+
+    /// The translation page cannot be read: in `page` all of its entries are lost.
+    #[cold]
+    pub(super) fn load_lost(&mut self) {
+        self.loaded = 0;
+        self.tally.translation_pages_unreadable += 1;
+        self.damaged = true;
+        for index in 0..self.entries_per_page {
+            put(&mut self.page, index, MISLAID);
+        }
+    }
+
+    /// Writes `page` as a translation page of this version.
+    pub(super) fn write_page<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        marks: SpareMarks,
+        part: u32,
+        version: u64,
+    ) -> Result<(), FtlError> {
+        self.table.write(io, marks, part, version, &self.page)?;
+        if let Some(condensed) = &mut self.condensed {
+            condensed.enter(part, version, |index| get(&self.page, index));
+        }
+        Ok(())
+    }
+
+    /// What flash has of a translation page changes.
+    pub(super) fn forget_condensed(&mut self, translation_page: u32) {
+        if let Some(condensed) = &mut self.condensed {
+            condensed.forget(translation_page);
+        }
+    }
+}
