@@ -9,7 +9,7 @@ use crate::page_mapped::directory::PartRead;
 use crate::page_mapped::mapping::{MISLAID, Place, entry_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::boxed::Box;
-use phelsuma_nand::Nand;
+use phelsuma_nand::{LogicalPage, Nand};
 
 impl PagedMapping {
     /// Translation pages are kept from now on in so many bytes as the cache's room says.
@@ -37,7 +37,7 @@ impl PagedMapping {
                     prefetch.gather(&self.cache, key, |index| get(bytes, index));
                 }
                 if let Some(condensed) = &mut self.condensed {
-                    condensed.enter(part, version, |index| get(bytes, index));
+                    condensed.enter(part, version, bytes);
                 }
                 get(bytes, key % self.entries_per_page)
             }
@@ -47,6 +47,23 @@ impl PagedMapping {
                 MISLAID
             }
         }
+    }
+
+    /// The same; nothing is condensed for it, and nothing counts as used.
+    pub(super) fn peek_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
+        let condensed = self.condensed.take();
+        // With a log, what flash has of a translation page is not all there is.
+        let known = condensed.as_ref().filter(|_| self.log.is_none()).and_then(|condensed| condensed.peek(key));
+        let entry = known.unwrap_or_else(|| self.entry_on_flash(io, key));
+        self.condensed = condensed;
+        entry
+    }
+
+    /// Where a logical page is that is not cached, if that is to be had of a condensed translation page alone.
+    pub(super) fn condensed_place(&mut self, key: LogicalPage) -> Option<Place> {
+        let condensed = self.condensed.as_mut().filter(|_| self.log.is_none())?;
+        let entry = condensed.entry(key.0)?;
+        Some(self.place(entry)).filter(|place| *place != Place::Lost)
     }
 
     /// Fetches a translation page into `page`.
@@ -89,7 +106,7 @@ impl PagedMapping {
     ) -> Result<(), FtlError> {
         self.table.write(io, marks, part, version, &self.page)?;
         if let Some(condensed) = &mut self.condensed {
-            condensed.enter(part, version, |index| get(&self.page, index));
+            condensed.enter(part, version, &self.page);
         }
         Ok(())
     }

@@ -57,11 +57,7 @@ impl Mapping for PagedMapping {
         match self.cache.find(key.0) {
             Some(slot) => self.place(self.cache.value(slot)),
             None => {
-                let condensed = self.condensed.take();
-                let known =
-                    condensed.as_ref().filter(|_| self.log.is_none()).and_then(|condensed| condensed.peek(key.0));
-                let entry = known.unwrap_or_else(|| self.entry_on_flash(io, key.0));
-                self.condensed = condensed;
+                let entry = self.peek_on_flash(io, key.0);
                 self.place(entry)
             }
         }
@@ -71,11 +67,9 @@ impl Mapping for PagedMapping {
     #[inline]
     fn cached(&mut self, key: LogicalPage) -> Option<Place> {
         let Some(slot) = self.cache.find(key.0) else {
-            // With a log, what flash has of a translation page is not all there is.
-            let condensed = self.condensed.as_mut().filter(|_| self.log.is_none())?;
-            let entry = condensed.entry(key.0)?;
+            let place = self.condensed_place(key)?;
             self.tally.misses += 1;
-            return Some(self.place(entry)).filter(|place| *place != Place::Lost);
+            return Some(place);
         };
         self.tally.hits += 1;
         self.cache.touch(slot);

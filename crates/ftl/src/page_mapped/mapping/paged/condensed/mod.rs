@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use models::Models;
 use phelsuma_nand::state::Preserve;
 use runs::Runs;
-use segments::Segments;
+use segments::LearnedSegments;
 
 const NONE: u32 = u32::MAX;
 
@@ -33,7 +33,7 @@ const HEADER: u32 = 16;
 #[derive(Clone, Preserve)]
 enum Form {
     Runs(Runs),
-    Segments(Segments),
+    Segments(LearnedSegments),
     Models(Models),
 }
 
@@ -42,7 +42,7 @@ impl Form {
         match condense {
             Condense::Nothing => None,
             Condense::Runs => Some(Self::Runs(Runs::of(entries))),
-            Condense::Segments => Some(Self::Segments(Segments::of(entries))),
+            Condense::Segments => Some(Self::Segments(LearnedSegments::of(entries))),
             Condense::Models => Some(Self::Models(Models::of(entries))),
         }
     }
@@ -169,14 +169,18 @@ impl CondensedPages {
         image.form.is_whole().then_some((entries, image.version))
     }
 
-    /// Flash has these entries of a translation page from now on, or had them before, and synchronized then.
-    pub(super) fn enter(&mut self, translation_page: u32, version: u64, entry_at: impl Fn(u32) -> u32) {
+    /// Flash has these entries of a translation page from now on, or had them before, as it was synchronized then.
+    pub(super) fn enter(&mut self, translation_page: u32, version: u64, entries: &[u8]) {
         self.forget(translation_page);
         let mut dealt = core::mem::take(&mut self.dealt);
         dealt.clear();
-        for die in 0..self.dies {
-            let of_die = (die..self.entries_per_page).step_by(self.dies as usize);
-            dealt.extend(of_die.map(&entry_at));
+        let (entries, _) = entries.as_chunks();
+        if self.dies == 1 {
+            dealt.extend(entries.iter().map(|entry| u32::from_le_bytes(*entry)));
+        }
+        for die in (0..self.dies).filter(|_| self.dies > 1) {
+            let of_die = entries.iter().skip(die as usize).step_by(self.dies as usize);
+            dealt.extend(of_die.map(|entry| u32::from_le_bytes(*entry)));
             dealt.resize(((die + 1) * self.entries_per_page.div_ceil(self.dies)) as usize, NONE);
         }
         let form = Form::of(self.condense, &dealt);

@@ -20,6 +20,8 @@ const NAMES: u32 = 4;
 const MISSES: u32 = 8;
 /// Bits of a slope behind the point; with four before it, that is two bytes.
 const FRACTION: u32 = 12;
+/// The most pages for an entry.
+const STEEPEST: u64 = 1 << (16 - FRACTION);
 /// Packed bytes of a line: where it begins, its slope, and the entry there.
 const LINE: u32 = 8;
 
@@ -56,12 +58,14 @@ impl Models {
         fitted.truncate(LINES);
         let mut lines: Vec<Line> = fitted.into_iter().map(|(line, _)| line).collect();
         lines.sort_by_key(|line| line.begins);
-        let mut models = Self { lines, exact: vec![0; entries.len().div_ceil(64)] };
-        for (at, entry) in (0..).zip(entries) {
-            let is_exact = models.line_of(at).is_some_and(|line| line.at(at) == *entry);
-            models.exact[at as usize / 64] |= u64::from(is_exact) << (at % 64);
+        let mut exact = vec![0; entries.len().div_ceil(64)];
+        let ends = lines.iter().skip(1).map(|line| u32::from(line.begins)).chain([entries.len() as u32]);
+        for (line, end) in lines.iter().zip(ends) {
+            for at in u32::from(line.begins)..end {
+                exact[at as usize / 64] |= u64::from(line.at(at) == entries[at as usize]) << (at % 64);
+            }
         }
-        models
+        Self { lines, exact }
     }
 
     /// Packed bytes.
@@ -97,33 +101,52 @@ fn fit(entries: &[u32]) -> Vec<(Line, u32)> {
     lines
 }
 
-/// The line from a place on, how many entries it names, and the last of them.
+/// The line from a place on, how many entries it names, and the last of them. It begins as steep as a run, and turns
+/// where it misses an entry but another would name that and the last one named.
 fn line_from(entries: &[u32], from: usize) -> Option<(Line, u32, usize)> {
     let first = entries[from];
-    if first >= MISLAID {
+    // Most places where none begins show that soon.
+    let is_near = |(run, entry): (u64, &u32)| slopes_to(first, *entry, run).is_some();
+    if first >= MISLAID || !(1..).zip(&entries[from + 1..]).take(2).any(is_near) {
         return None;
     }
-    // The slopes at which a line names all entries so far, in parts of 2^-FRACTION: it may be half a page off.
-    let half = 1_i64 << (FRACTION - 1);
-    let (mut least, mut most) = (0, i64::from(u16::MAX));
+    let mut line = Line { begins: from as u16, slope: 1 << FRACTION, first };
+    let (mut least, mut most) = (0, u64::from(u16::MAX));
     let (mut names, mut misses, mut end) = (1, 0, from);
-    for (at, entry) in entries.iter().enumerate().skip(from + 1) {
-        let run = (at - from) as i64;
-        let rise = (i64::from(*entry) - i64::from(first)) << FRACTION;
-        // From half a page below, which rounds up, to right below half a page above.
-        let of_least = (rise - half).div_euclid(run) + i64::from((rise - half).rem_euclid(run) > 0);
-        let of_most = (rise + half - 1).div_euclid(run);
-        let fits = *entry < MISLAID && of_least.max(least) <= of_most.min(most);
-        if fits {
-            (least, most) = (of_least.max(least), of_most.min(most));
+    for at in from + 1..entries.len() {
+        let is_named = line.at(at as u32) == entries[at] || {
+            let slopes = |at: usize| slopes_to(first, entries[at], (at - from) as u64);
+            let of_both = slopes(at).and_then(|of_this| match end {
+                end if end == from => Some(of_this),
+                end => slopes(end).map(|of_last| (of_this.0.max(of_last.0), of_this.1.min(of_last.1))),
+            });
+            let turned = of_both.map(|slopes| (slopes.0.max(least), slopes.1.min(most)));
+            let turned = turned.filter(|(least, most)| least <= most);
+            if let Some(slopes) = turned {
+                (least, most) = slopes;
+                line.slope = ((least + most) / 2) as u16;
+            }
+            turned.is_some()
+        };
+        if is_named {
             (names, misses, end) = (names + 1, 0, at);
+        } else if misses == MISSES {
+            break;
         } else {
             misses += 1;
-            if misses > MISSES {
-                break;
-            }
         }
     }
-    let slope = ((least + most) / 2) as u16;
-    (names >= NAMES).then_some((Line { begins: from as u16, slope, first }, names, end))
+    (names >= NAMES).then_some((line, names, end))
+}
+
+/// The slopes of lines from one entry that name another, so many places behind: they are rounded to it from half a page
+/// below to right below half a page above.
+#[inline]
+fn slopes_to(first: u32, entry: u32, run: u64) -> Option<(u64, u64)> {
+    let pages = u64::from(entry.checked_sub(first).filter(|pages| *pages > 0 && entry < MISLAID)?);
+    if pages > STEEPEST * run {
+        return None;
+    }
+    let (rise, half) = (pages << FRACTION, 1 << (FRACTION - 1));
+    Some(((rise - half).div_ceil(run), (rise + half - 1) / run))
 }

@@ -25,14 +25,22 @@ fn goes_on(before: u32, entry: u32) -> bool {
 impl Runs {
     pub(super) fn of(entries: &[u32]) -> Self {
         let mut begins = vec![0; entries.len().div_ceil(64)];
-        let mut firsts = Vec::new();
-        for (at, entry) in entries.iter().enumerate() {
-            if at == 0 || !goes_on(entries[at - 1], *entry) {
-                begins[at / 64] |= 1 << (at % 64);
-                firsts.push(*entry);
+        let mut before = None;
+        for (word, entries) in begins.iter_mut().zip(entries.chunks(64)) {
+            for (bit, entry) in entries.iter().enumerate() {
+                *word |= u64::from(before.is_none_or(|before| !goes_on(before, *entry))) << bit;
+                before = Some(*entry);
             }
         }
-        firsts.shrink_to_fit();
+        let count: u32 = begins.iter().map(|word: &u64| word.count_ones()).sum();
+        let mut firsts = Vec::with_capacity(count as usize);
+        for (word, entries) in begins.iter().zip(entries.chunks(64)) {
+            let mut left = *word;
+            while left != 0 {
+                firsts.push(entries[left.trailing_zeros() as usize]);
+                left &= left - 1;
+            }
+        }
         Self { begins, firsts }
     }
 

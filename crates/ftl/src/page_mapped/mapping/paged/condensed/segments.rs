@@ -30,6 +30,24 @@ enum Steps {
     InCrb(u16),
 }
 
+/// An entry and its place in its group, as a word: soon sorted by the entry, and among equals by place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Placed(u64);
+
+impl Placed {
+    fn of(entry: u32, at: u8) -> Self {
+        Self(u64::from(entry) << 8 | u64::from(at))
+    }
+
+    fn entry(self) -> u32 {
+        (self.0 >> 8) as u32
+    }
+
+    fn at(self) -> u8 {
+        self.0 as u8
+    }
+}
+
 /// A segment of a group.
 #[derive(Clone, Copy, Preserve)]
 struct Segment {
@@ -42,18 +60,19 @@ struct Segment {
 
 /// The segments of a translation page.
 #[derive(Clone, Preserve)]
-pub(super) struct Segments {
+pub(super) struct LearnedSegments {
     /// By group: the end of its segments.
     ends: Vec<u32>,
     segments: Vec<Segment>,
     crb: Vec<u8>,
 }
 
-impl Segments {
+impl LearnedSegments {
     pub(super) fn of(entries: &[u32]) -> Self {
         let mut segments = Self { ends: Vec::new(), segments: Vec::new(), crb: Vec::new() };
+        let mut sorted = Vec::with_capacity(GROUP as usize);
         for group in entries.chunks(GROUP as usize) {
-            segments.learn(group);
+            segments.learn(group, &mut sorted);
             segments.ends.push(segments.segments.len() as u32);
         }
         segments.segments.shrink_to_fit();
@@ -61,16 +80,22 @@ impl Segments {
         segments
     }
 
-    fn learn(&mut self, group: &[u32]) {
-        let mut pages: Vec<(u32, u8)> = (0..=u8::MAX).zip(group).map(|(at, entry)| (*entry, at)).collect();
-        pages.retain(|(entry, _)| *entry != NOWHERE);
-        pages.sort_unstable();
-        let mut rest = &pages[..];
-        while let Some((first, begins)) = rest.first() {
-            let names_pages = *first < MISLAID;
-            let goes_on = |pair: &[(u32, u8)]| match (pair[0], pair[1]) {
-                ((page, at), (next, next_at)) if names_pages => next == page + 1 && next < MISLAID && at < next_at,
-                ((entry, at), (next, next_at)) => next == entry && next_at == at + 1,
+    fn learn(&mut self, group: &[u32], sorted: &mut Vec<Placed>) {
+        sorted.clear();
+        sorted.extend(
+            (0..=u8::MAX).zip(group).filter(|(_, entry)| **entry != NOWHERE).map(|(at, entry)| Placed::of(*entry, at)),
+        );
+        sorted.sort_unstable();
+        let mut rest = &sorted[..];
+        while let Some(first) = rest.first() {
+            let names_pages = first.entry() < MISLAID;
+            let goes_on = |pair: &[Placed]| {
+                let [placed, next] = [pair[0], pair[1]];
+                if names_pages {
+                    next.entry() == placed.entry() + 1 && next.entry() < MISLAID && placed.at() < next.at()
+                } else {
+                    next.0 == placed.0 + 1
+                }
             };
             let length = 1 + rest.windows(2).take_while(|pair| goes_on(pair)).count();
             let (chain, others) = rest.split_at(length);
@@ -79,30 +104,30 @@ impl Segments {
                 self.learn_chain(chain);
             } else {
                 let reach = (length - 1) as u8;
-                self.segments.push(Segment { begins: *begins, reach, steps: Steps::Same, first: *first });
+                self.segments.push(Segment { begins: first.at(), reach, steps: Steps::Same, first: first.entry() });
             }
         }
     }
 
     /// A run of pages: of accurate segments, or of one that is approximate, whichever is smaller.
-    fn learn_chain(&mut self, chain: &[(u32, u8)]) {
+    fn learn_chain(&mut self, chain: &[Placed]) {
         let before = self.segments.len();
         let mut rest = chain;
-        while let Some((first, begins)) = rest.first() {
-            let step = rest.get(1).map_or(1, |(_, next)| next - begins);
-            let length = 1 + rest.windows(2).take_while(|pair| pair[1].1 - pair[0].1 == step).count();
-            let reach = rest[length - 1].1 - begins;
-            self.segments.push(Segment { begins: *begins, reach, steps: Steps::Of(step), first: *first });
+        while let Some(first) = rest.first() {
+            let step = rest.get(1).map_or(1, |next| next.at() - first.at());
+            let length = 1 + rest.windows(2).take_while(|pair| pair[1].at() - pair[0].at() == step).count();
+            let reach = rest[length - 1].at() - first.at();
+            self.segments.push(Segment { begins: first.at(), reach, steps: Steps::Of(step), first: first.entry() });
             rest = &rest[length..];
         }
         let accurate = (self.segments.len() - before) as u32 * SEGMENT;
-        if let ([(first, begins), ..], [.., (_, last)]) = (chain, chain)
+        if let ([first, ..], [.., last]) = (chain, chain)
             && accurate > SEGMENT + chain.len() as u32
         {
             self.segments.truncate(before);
-            let steps = Steps::InCrb(self.crb.len() as u16);
-            self.segments.push(Segment { begins: *begins, reach: last - begins, steps, first: *first });
-            self.crb.extend(chain.iter().map(|(_, at)| *at));
+            let (reach, steps) = (last.at() - first.at(), Steps::InCrb(self.crb.len() as u16));
+            self.segments.push(Segment { begins: first.at(), reach, steps, first: first.entry() });
+            self.crb.extend(chain.iter().map(|placed| placed.at()));
         }
     }
 

@@ -39,6 +39,11 @@ fn tables() -> Vec<Vec<u32>> {
     tables
 }
 
+/// As a translation page has them.
+fn bytes_of(table: &[u32]) -> Vec<u8> {
+    table.iter().flat_map(|entry| entry.to_le_bytes()).collect()
+}
+
 #[test]
 fn each_form_has_the_entries_of_its_translation_page() {
     for (number, table) in tables().iter().enumerate() {
@@ -99,7 +104,7 @@ fn images_are_what_was_entered_last_within_their_bytes() {
             match random(&mut state, 4) {
                 0 => {
                     let table = &tables[random(&mut state, tables.len() as u32) as usize];
-                    pages.enter(part, version, |index| table[index as usize]);
+                    pages.enter(part, version, &bytes_of(table));
                     on_flash[part as usize] = Some(table);
                 }
                 1 if random(&mut state, 8) == 0 => pages.forget(part),
@@ -132,19 +137,19 @@ fn images_are_what_was_entered_last_within_their_bytes() {
 
 #[test]
 fn the_image_used_longest_ago_goes_first() {
-    let in_one_go = |index: u32| 5_000 + index;
+    let in_one_go = bytes_of(&tables()[0]);
     let mut pages = CondensedPages::of(Condense::Runs, ENTRIES, 1, 3 * (16 + 132)).unwrap();
-    (0..3).for_each(|part| pages.enter(part, 1, in_one_go));
+    (0..3).for_each(|part| pages.enter(part, 1, &in_one_go));
     assert!(pages.entry(0).is_some());
-    pages.enter(7, 2, in_one_go);
+    pages.enter(7, 2, &in_one_go);
     let kept: Vec<u32> = (0..8).filter(|part| pages.peek(part * ENTRIES).is_some()).collect();
     assert_eq!(kept, [0, 2, 7]);
 }
 
 #[test]
 fn dies_in_turn_are_runs() {
-    let four_dies = |index: u32| 10_000 * (index % 4) + 77 + index / 4;
+    let four_dies: Vec<u32> = (0..ENTRIES).map(|at| 10_000 * (at % 4) + 77 + at / 4).collect();
     let mut pages = CondensedPages::of(Condense::Runs, ENTRIES, 4, 1 << 20).unwrap();
-    pages.enter(0, 1, four_dies);
+    pages.enter(0, 1, &bytes_of(&four_dies));
     assert_eq!(pages.taken, u64::from(HEADER) + 128 + 4 * 4);
 }
