@@ -28,7 +28,13 @@ mod tests {
     fn every_parameter_comes_back() {
         let settings: [&[(&str, &str)]; 25] = [
             &[],
-            &[("mapping", "paged"), ("mapping.evict", "two-level"), ("mapping.prefetch", "selective")],
+            &[
+                ("mapping", "paged"),
+                ("mapping.evict", "two-level"),
+                ("mapping.prefetch", "selective"),
+                ("mapping.condense", "models"),
+                ("mapping.condense-share", "33"),
+            ],
             &[("last.threshold", "5"), ("last.sequential", "40"), ("last.merge-costs", "full"), ("log.blocks", "50")],
             &[
                 ("last.partitions", "one"),
