@@ -114,7 +114,7 @@ mod tests {
             ("static-quota", &[][..]),
             ("oracle", &[][..]),
             ("fast", &[][..]),
-            ("dftl-timeout", &[][..]),
+            ("dftl-timeout", &[("mapping.condense", "runs"), ("mapping.condense-share", "9")][..]),
             ("superblock", &[][..]),
             ("last++", &[][..]),
             ("ftl-mm:fast", &[][..]),
