@@ -27,6 +27,7 @@ CHAPTERS = [
         "flash",
         "blocks",
         "mapping-and-validity",
+        "mapping-caches",
         "recovery",
         "integrity",
         "policies",

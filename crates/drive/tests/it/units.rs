@@ -88,7 +88,7 @@ fn power_cuts_lose_nothing_where_the_pages_of_a_block_are_no_power_of_two() {
             ftl: Config::new(ftl, composition, logical_pages, 1),
             workload: Workload::ALL[turn],
             writes: 60,
-            points: Points::Some(30),
+            points: Points::Some(6),
             faults: Fault::all(),
             depth: 1,
             seed: 1,

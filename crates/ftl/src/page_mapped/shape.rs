@@ -1,6 +1,6 @@
 //! How the flash is divided, and what fits.
 
-use super::durability::{Integrity, counters_and_seal, held_blocks, young_blocks};
+use super::durability::{Integrity, OF_ONE_TRIM, counters_and_seal, held_blocks, young_blocks};
 use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
 use super::parts::PageConfig;
@@ -216,7 +216,7 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
 pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32, FtlError> {
     let blocks = battery_blocks(geometry, config, &needs(geometry, config)?);
     let reports = if has_validity_on_flash(config) { geometry.page_bytes() / 4 } else { 0 };
-    let at_once = 2 + reports.div_ceil(geometry.pages_per_block());
+    let at_once = OF_ONE_TRIM + reports.div_ceil(geometry.pages_per_block());
     Ok(if blocks == 0 { 0 } else { blocks + BATTERY_FAILURES + at_once })
 }
 

@@ -290,6 +290,16 @@ fn a_full_drive_takes_writes_again_after_a_trim_made_room() {
     }
 }
 
+/// With 19 bad blocks fewer are free than the battery may need, and what one trim takes.
+#[test]
+fn a_full_drive_with_a_battery_takes_a_trim_in_its_open_block() {
+    let (geometry, config) = full("dftl");
+    let mut small = config.composition;
+    small.set("mapping.cache", "128").unwrap();
+    let pages = most_pages_of(small, geometry);
+    trimmed_when_full(&(geometry, Config::new("dftl", small, pages, 1)), u32::MAX);
+}
+
 #[test]
 fn a_full_drive_with_a_tree_takes_trims_one_by_one() {
     let (geometry, config) = full("mu-ftl");

@@ -30,7 +30,7 @@ mod scan;
 mod scan_from;
 mod synchronize;
 
-pub(crate) use battery::{Battery, counters_and_seal};
+pub(crate) use battery::{Battery, OF_ONE_TRIM, counters_and_seal};
 pub(crate) use fast::FastRecovery;
 pub(crate) use gecko_rec::{GeckoRec, held_blocks};
 pub(crate) use integrity::{FlushCause, Integrity};
@@ -139,6 +139,11 @@ impl Durability {
     /// Whether so few blocks are free that nothing is written but by a battery.
     pub(crate) fn holds_back(&self, blocks: &Blocks) -> bool {
         matches!(&self.scheme, Survival::Battery(battery) if battery.holds_back(blocks))
+    }
+
+    /// Whether a battery may need all that are free, and has none for what one trim takes.
+    pub(crate) fn holds_all(&self, blocks: &Blocks) -> bool {
+        matches!(&self.scheme, Survival::Battery(battery) if battery.holds_all(blocks))
     }
 
     /// The young blocks of a page validity log, if there is one.

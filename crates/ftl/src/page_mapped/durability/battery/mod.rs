@@ -15,6 +15,9 @@ use crate::blocks::Blocks;
 use phelsuma_nand::Geometry;
 use phelsuma_nand::state::Preserve;
 
+/// Blocks that a trim may open: one for a translation page, and one more if that fails.
+pub(crate) const OF_ONE_TRIM: u32 = 2;
+
 /// A battery's requirements of a drive that serves.
 #[derive(Clone, Debug, Preserve)]
 pub(crate) struct Battery {
@@ -32,6 +35,11 @@ impl Battery {
     /// Whether so few blocks are free that nothing is written but by the battery.
     pub(super) fn holds_back(&self, blocks: &Blocks) -> bool {
         blocks.free() < self.least_free && self.barriers.keeps(Barrier::BatteryFindsRoom)
+    }
+
+    /// The same without the blocks of one trim.
+    pub(super) fn holds_all(&self, blocks: &Blocks) -> bool {
+        blocks.free() + OF_ONE_TRIM < self.least_free && self.barriers.keeps(Barrier::BatteryFindsRoom)
     }
 }
 

@@ -14,7 +14,8 @@ use phelsuma_nand::{LogicalPage, Nand};
 impl PagedMapping {
     /// Translation pages are kept from now on in so many bytes as the cache's room says.
     pub(crate) fn condense(&mut self, dies: u32, condense: Condense, room: CacheRoom) {
-        let condensed = CondensedPages::of(condense, self.entries_per_page, dies, room.condensed_bytes);
+        let condensed =
+            CondensedPages::of(condense, (self.table.parts(), self.entries_per_page), dies, room.condensed_bytes);
         self.condensed = condensed.map(Box::new);
     }
 

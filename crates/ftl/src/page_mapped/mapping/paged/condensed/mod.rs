@@ -105,20 +105,25 @@ pub(super) struct CondensedPages {
 }
 
 impl CondensedPages {
-    /// For translation pages of so many entries, in `room` packed bytes; None where none is condensed.
-    pub(super) fn of(condense: Condense, entries_per_page: u32, dies: u32, room: u64) -> Option<Self> {
+    /// For so many translation pages of so many entries each, in `room` packed bytes; None where none is condensed.
+    pub(super) fn of(
+        condense: Condense,
+        (translation_pages, entries_per_page): (u32, u32),
+        dies: u32,
+        room: u64,
+    ) -> Option<Self> {
         let least = HEADER + Form::of(condense, &vec![NONE; entries_per_page as usize])?.bytes();
-        let buckets = (room / u64::from(least)).clamp(1, 1 << 24) as usize;
+        let most = (room / u64::from(least)).min(translation_pages.into()) as usize;
         Some(Self {
             condense,
             entries_per_page,
             dies,
             room,
             taken: 0,
-            images: Vec::new(),
+            images: Vec::with_capacity(most),
             newest: NONE,
             oldest: NONE,
-            buckets: vec![NONE; buckets],
+            buckets: vec![NONE; most.max(1)],
             dealt: Vec::with_capacity((entries_per_page.div_ceil(dies) * dies) as usize),
             hits: 0,
         })

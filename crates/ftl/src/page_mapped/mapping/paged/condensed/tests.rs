@@ -96,7 +96,7 @@ fn images_are_what_was_entered_last_within_their_bytes() {
         .into_iter()
         .flat_map(|condense| [1, 3, 4].map(|dies| (condense, dies)))
     {
-        let mut pages = CondensedPages::of(condense, ENTRIES, dies, 12 << 10).unwrap();
+        let mut pages = CondensedPages::of(condense, (40, ENTRIES), dies, 12 << 10).unwrap();
         let mut on_flash: Vec<Option<&[u32]>> = vec![None; 40];
         let (mut had, mut most) = (0, 0);
         for version in 1..4_000_u64 {
@@ -138,7 +138,7 @@ fn images_are_what_was_entered_last_within_their_bytes() {
 #[test]
 fn the_image_used_longest_ago_goes_first() {
     let in_one_go = bytes_of(&tables()[0]);
-    let mut pages = CondensedPages::of(Condense::Runs, ENTRIES, 1, 3 * (16 + 132)).unwrap();
+    let mut pages = CondensedPages::of(Condense::Runs, (40, ENTRIES), 1, 3 * (16 + 132)).unwrap();
     (0..3).for_each(|part| pages.enter(part, 1, &in_one_go));
     assert!(pages.entry(0).is_some());
     pages.enter(7, 2, &in_one_go);
@@ -149,7 +149,7 @@ fn the_image_used_longest_ago_goes_first() {
 #[test]
 fn dies_in_turn_are_runs() {
     let four_dies: Vec<u32> = (0..ENTRIES).map(|at| 10_000 * (at % 4) + 77 + at / 4).collect();
-    let mut pages = CondensedPages::of(Condense::Runs, ENTRIES, 4, 1 << 20).unwrap();
+    let mut pages = CondensedPages::of(Condense::Runs, (40, ENTRIES), 4, 1 << 20).unwrap();
     pages.enter(0, 1, &bytes_of(&four_dies));
     assert_eq!(pages.taken, u64::from(HEADER) + 128 + 4 * 4);
 }
