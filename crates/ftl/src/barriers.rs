@@ -180,6 +180,8 @@ barriers! {
     FailuresReported,
     /// A translation page is not written before the pages that it names are on flash.
     EntriesAfterPages,
+    /// What RAM keeps of a translation page in fewer bytes is made anew when that is written.
+    CondensedFollowsFlash,
 
     // What Logarithmic Gecko stands on.
     /// An erase is reported to the store that keeps stale pages on flash.

@@ -1,7 +1,14 @@
 //! What a cache of mapping entries lets go, what it fetches, and what it keeps of translation pages besides.
 
-use crate::config::{CACHE_MIN, ENTRY_BYTES, MappingPart};
+use crate::config::{CACHE_MIN, ENTRY_BYTES, MappingPart, PageParts};
 use crate::spec::values;
+use alloc::string::{String, ToString};
+
+/// Why a mapping without a cache has none of its parameters.
+pub(crate) const NO_CACHE: &str = "only the mapping part paged has a cache";
+
+/// The share of a cache's RAM that is for condensed translation pages, in percent, where none is asked for.
+pub(crate) const CONDENSE_SHARE: u32 = 75;
 
 values! { Evict "Which cached entry goes first." {
     Lru "lru" "The one used longest ago (GeckoFTL section 2)."
@@ -16,14 +23,11 @@ values! { Prefetch "Which entries are cached with one that was missed (TPFTL)." 
     Selective "selective" "Those, and as many more as are cached before it, where accesses are sequential."
 } }
 
-/// Why a mapping without a cache has none of its parameters.
-pub(crate) const NO_CACHE: &str = "only the mapping part paged has a cache";
-
-values! { Condense "What RAM keeps of translation pages, besides entries." {
-    Nothing "none" "Nothing."
-    Runs "runs" "All entries of those used last, as runs of pages that follow each other (S-FTL)."
-    Segments "segments" "All entries of those used last, as learned segments (LeaFTL)."
-    Models "models" "Of those used last, lines through their entries, and which of them the lines name exactly (LearnedFTL)."
+values! { Condense "In which form RAM keeps the translation pages used last, beside cached entries." {
+    Nothing "none" "In none."
+    Runs "runs" "As runs of pages that follow each other (S-FTL)."
+    Segments "segments" "As learned segments (LeaFTL, with an error bound of 0)."
+    Models "models" "As lines through their entries, and a bit for each entry that a line names exactly (LearnedFTL)."
 } }
 
 /// The RAM of a cache, packed.
@@ -31,8 +35,17 @@ values! { Condense "What RAM keeps of translation pages, besides entries." {
 pub(crate) struct CacheRoom {
     /// For entries, at [`ENTRY_BYTES`] each.
     pub(crate) entries: u32,
-    /// For what is kept of translation pages.
+    /// For condensed translation pages.
     pub(crate) condensed_bytes: u64,
+}
+
+impl PageParts {
+    /// Why a share cannot be as was asked for: its name, its value, and what would be right.
+    pub(crate) fn why_no_share(&self) -> Option<(&'static str, String, String)> {
+        let MappingPart::Paged { condense: Condense::Nothing, share, .. } = self.mapping else { return None };
+        let right = "it needs mapping.condense=runs, segments or models".to_string();
+        (share != CONDENSE_SHARE).then(|| ("mapping.condense-share", share.to_string(), right))
+    }
 }
 
 impl MappingPart {

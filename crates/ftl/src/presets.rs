@@ -1,7 +1,7 @@
 //! The named FTLs, each a line that puts parts together, and the two ways to get one: format and recover.
 
 use crate::barriers::Barriers;
-use crate::cache_part::{Condense, Evict, Prefetch};
+use crate::cache_part::{CONDENSE_SHARE, Condense, Evict, Prefetch};
 use crate::config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, FastParts, GeckoMerge, IntegrityPart,
     LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
@@ -39,7 +39,17 @@ const fn paged(
     dirty: DirtyLimit,
     directory: DirectoryPart,
 ) -> MappingPart {
-    MappingPart::Paged { cache_entries: 0, on_miss, evict, prefetch, condense, share: 75, log, dirty, directory }
+    MappingPart::Paged {
+        cache_entries: 0,
+        on_miss,
+        evict,
+        prefetch,
+        condense,
+        share: CONDENSE_SHARE,
+        log,
+        dirty,
+        directory,
+    }
 }
 
 /// A cache of entries alone, the one used longest ago going first.
@@ -206,17 +216,17 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "s-ftl",
-        about: "as dftl with translation pages in RAM as runs, and a small cache of entries (S-FTL)",
+        about: "as dftl with three quarters of its cache for translation pages as runs (S-FTL)",
         composition: caching((Evict::Lru, Prefetch::Nothing, Condense::Runs)),
     },
     Preset {
         name: "leaftl",
-        about: "as dftl with translation pages in RAM as learned segments (LeaFTL)",
+        about: "as s-ftl, its translation pages as learned segments (LeaFTL's, with an error bound of 0)",
         composition: caching((Evict::Lru, Prefetch::Nothing, Condense::Segments)),
     },
     Preset {
         name: "learnedftl",
-        about: "as tpftl with lines through translation pages, and a bit for each entry that they name (LearnedFTL)",
+        about: "as tpftl with LearnedFTL's models of translation pages, without its groups of blocks",
         composition: caching((Evict::TwoLevel, Prefetch::Selective, Condense::Models)),
     },
     Preset {

@@ -329,10 +329,9 @@ impl Blocks {
         self.close(watch, block, self.streams[block.index()]);
     }
 
-    /// Whether a stream has an open block: there is room for a page in it.
-    pub(crate) fn has_open(&self, stream: u8) -> bool {
-        let dies = self.geometry.dies() as usize;
-        self.open.slots[usize::from(stream) * dies..][..dies].iter().any(Option::is_some)
+    /// Whether the next page of a stream goes to a block that is open.
+    pub(crate) fn is_next_open(&self, stream: u8) -> bool {
+        self.open.of_stream(stream, self.geometry.dies()).1
     }
 
     /// The stream to write a user page to that is meant for `stream`: where next to nothing is free, no further block

@@ -2,7 +2,7 @@
 //! their parameters with ranges and defaults, and what each of them means.
 
 use super::Switch;
-use crate::cache_part::{Condense, Evict, NO_CACHE, Prefetch};
+use crate::cache_part::{CONDENSE_SHARE, Condense, Evict, NO_CACHE, Prefetch};
 use crate::spec::{Requirement, group, part, values};
 
 /// A cached mapping entry, at packed size.
@@ -33,10 +33,10 @@ part! { "mapping" "where each logical page is";
                 each_of(Evict::EACH).does("evicts").label("{}")];
             prefetch: Prefetch "entries that are cached with one that was missed" ["mapping.prefetch",
                 each_of(Prefetch::EACH).label("{} prefetch")];
-            condense: Condense "what RAM keeps of translation pages besides" ["mapping.condense",
+            condense: Condense "translation pages in RAM in fewer bytes, beside the cached entries" ["mapping.condense",
                 each_of(Condense::EACH).younger(NO_CACHE).label("{}")];
-            share: u32 "share of the cache's RAM that is for what is kept of translation pages" ["mapping.condense-share",
-                number(1, 99, 75).unit("percent").younger(NO_CACHE).label("{}% condensed")];
+            share: u32 "share of the cache's RAM that is for these translation pages" ["mapping.condense-share",
+                number(1, 99, CONDENSE_SHARE).unit("percent").younger(NO_CACHE).label("{}% condensed")];
             log: u32 "share of the table that may wait in the mapping log of paged; with 0 there is none"
                 ["mapping.log", number(0, 250, 0).unit("thousandths").default_means("none").label("log={}")];
             dirty: DirtyLimit "How many of the entries may be dirty." = (DirtyLimit::DEFAULT);

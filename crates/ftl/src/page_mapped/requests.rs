@@ -125,7 +125,7 @@ impl PageMapped {
             debug_assert!(until > next, "a trim comes to no end");
             if self.lacks_space() {
                 // A full drive takes a trim from the rest of its reserve: a trim makes room. The blocks that the
-                // battery needs are not touched. A translation page may open a block, and one more if that fails.
+                // battery needs are not touched.
                 let made = self.make_space(nand, at);
                 if self.durability.holds_back(&self.blocks) && !self.trims_in_open_block() {
                     made?;
@@ -142,11 +142,11 @@ impl PageMapped {
         Ok(done.max(self.write_trims_through(nand, at)?))
     }
 
-    /// Whether a trim is one program to an open block. Then it takes what the battery leaves for one alone, should that
-    /// program fail.
+    /// Whether a trim is one program to an open block. A block is taken only if that program fails, and so many failures
+    /// the battery's blocks pay for.
     fn trims_in_open_block(&self) -> bool {
-        let is_one = self.mapping.programs_to_move() == 1 && !self.validity.is_on_flash();
-        is_one && self.blocks.has_open(self.streams.mapping) && !self.durability.holds_all(&self.blocks)
+        let is_one_program = self.mapping.programs_to_move() == 1 && !self.validity.is_on_flash();
+        is_one_program && self.blocks.is_next_open(self.streams.mapping) && !self.durability.holds_all(&self.blocks)
     }
 
     pub(super) fn make_durable<N: Nand>(&mut self, nand: &mut N, at: Time) -> Result<Time, FtlError> {

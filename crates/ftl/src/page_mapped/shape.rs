@@ -211,8 +211,8 @@ pub(super) fn recovery_bound(geometry: &Geometry, config: &PageConfig) -> Result
 /// Free blocks that [`Ftl::power_fail`](crate::Ftl::power_fail) may need, and what one trim or read takes: with fewer
 /// neither is begun that must write. None without a battery.
 ///
-/// A translation page may open a block, and one more if that fails; nodes of a tree go to the same block. Pages that
-/// its entries make stale are reported to a bitmap in flash one by one.
+/// Nodes of a tree go to the same block as their translation page. Pages that its entries make stale are reported to a
+/// bitmap in flash one by one.
 pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32, FtlError> {
     let blocks = battery_blocks(geometry, config, &needs(geometry, config)?);
     let reports = if has_validity_on_flash(config) { geometry.page_bytes() / 4 } else { 0 };

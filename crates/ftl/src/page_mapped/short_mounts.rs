@@ -30,9 +30,12 @@ impl PageParts {
         self.has_block_log().then(|| ("power.block-log", "on".into(), right))
     }
 
-    /// The same of either log, and of prefetching.
+    /// The same of either log, of prefetching, and of a share.
     pub(crate) fn why_no_log(&self) -> Option<(&'static str, String, String)> {
-        self.why_no_block_log().or_else(|| self.why_no_mapping_log()).or_else(|| self.why_no_prefetch())
+        self.why_no_block_log()
+            .or_else(|| self.why_no_mapping_log())
+            .or_else(|| self.why_no_prefetch())
+            .or_else(|| self.why_no_share())
     }
 
     /// What a mount finds on flash besides mapping and validity, as a drive's description keeps it.

@@ -83,7 +83,7 @@ impl Tuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache_part::{Condense, Evict, Prefetch};
+    use crate::cache_part::{CONDENSE_SHARE, Condense, Evict, Prefetch};
     use crate::config::{DirectoryPart, DirtyLimit, OnMiss};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
     use crate::page_mapped::parts::PageMapped;
@@ -112,7 +112,7 @@ mod tests {
                     evict: Evict::Lru,
                     prefetch: Prefetch::Nothing,
                     condense: Condense::Nothing,
-                    share: 75,
+                    share: CONDENSE_SHARE,
                     log: 0,
                     dirty: DirtyLimit::DEFAULT,
                     directory: DirectoryPart::Flat,

@@ -3,6 +3,7 @@
 use super::condensed::CondensedPages;
 use super::{PagedMapping, get, put};
 use crate::FtlError;
+use crate::barriers::Barrier;
 use crate::cache_part::{CacheRoom, Condense};
 use crate::medium::marks::SpareMarks;
 use crate::page_mapped::directory::PartRead;
@@ -19,25 +20,29 @@ impl PagedMapping {
         self.condensed = condensed.map(Box::new);
     }
 
-    /// An entry as flash has it; a translation page that is read for it is condensed.
-    pub(super) fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
+    /// An entry as flash has it. If it `is_used`, a translation page that is read for it is condensed, and others of its
+    /// entries are gathered.
+    pub(super) fn entry_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32, is_used: bool) -> u32 {
         if let Some(prefetch) = &mut self.prefetch {
             prefetch.forget();
         }
         if let Some(entry) = self.entry_in_log(io, key) {
             return entry;
         }
-        if let Some(entry) = self.condensed.as_mut().and_then(|condensed| condensed.entry(key)) {
+        let condensed = self.condensed.as_mut();
+        if let Some(entry) =
+            condensed.and_then(|condensed| if is_used { condensed.entry(key) } else { condensed.peek(key) })
+        {
             return entry;
         }
         let part = self.translation_page_of(key);
         match self.table.peek(io, part) {
             PartRead::Nowhere => entry_of(Place::Nowhere),
             PartRead::Bytes(bytes, version) => {
-                if let Some(prefetch) = &mut self.prefetch {
+                if let Some(prefetch) = self.prefetch.as_mut().filter(|_| is_used) {
                     prefetch.gather(&self.cache, key, |index| get(bytes, index));
                 }
-                if let Some(condensed) = &mut self.condensed {
+                if let Some(condensed) = self.condensed.as_mut().filter(|_| is_used) {
                     condensed.enter(part, version, bytes);
                 }
                 get(bytes, key % self.entries_per_page)
@@ -50,21 +55,12 @@ impl PagedMapping {
         }
     }
 
-    /// The same; nothing is condensed for it, and nothing counts as used.
-    pub(super) fn peek_on_flash<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: u32) -> u32 {
-        let condensed = self.condensed.take();
-        // With a log, what flash has of a translation page is not all there is.
-        let known = condensed.as_ref().filter(|_| self.log.is_none()).and_then(|condensed| condensed.peek(key));
-        let entry = known.unwrap_or_else(|| self.entry_on_flash(io, key));
-        self.condensed = condensed;
-        entry
-    }
-
-    /// Where a logical page is that is not cached, if that is to be had of a condensed translation page alone.
+    /// Where a logical page is that is not cached, if a condensed translation page says so. With a log that is not all
+    /// there is.
     pub(super) fn condensed_place(&mut self, key: LogicalPage) -> Option<Place> {
         let condensed = self.condensed.as_mut().filter(|_| self.log.is_none())?;
         let entry = condensed.entry(key.0)?;
-        Some(self.place(entry)).filter(|place| *place != Place::Lost)
+        Some(self.place(entry))
     }
 
     /// Fetches a translation page into `page`.
@@ -106,7 +102,9 @@ impl PagedMapping {
         version: u64,
     ) -> Result<(), FtlError> {
         self.table.write(io, marks, part, version, &self.page)?;
-        if let Some(condensed) = &mut self.condensed {
+        if let Some(condensed) = &mut self.condensed
+            && self.barriers.keeps(Barrier::CondensedFollowsFlash)
+        {
             condensed.enter(part, version, &self.page);
         }
         Ok(())

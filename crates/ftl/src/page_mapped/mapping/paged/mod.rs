@@ -22,6 +22,7 @@ mod checkpoints;
 mod condensed;
 mod counters;
 mod dirty_queue;
+mod ends;
 mod loading;
 mod log;
 mod part;

@@ -33,13 +33,13 @@ impl Mapping for PagedMapping {
         }
     }
 
-    /// Where `key` is; its entry is cached from now on.
+    /// Where `key` is; its entry is cached from now on, or its translation page is condensed.
     fn lookup<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) -> Place {
         if let Some(place) = self.cached(key) {
             return place;
         }
         self.tally.misses += 1;
-        let entry = self.entry_on_flash(io, key.0);
+        let entry = self.entry_on_flash(io, key.0, true);
         // A drive that cannot be written any more can still be read: then the entry is not cached.
         if self.place(entry) != Place::Lost && self.insert(io, key.0, entry, before).is_ok() {
             self.insert_prefetched(key.0);
@@ -57,13 +57,13 @@ impl Mapping for PagedMapping {
         match self.cache.find(key.0) {
             Some(slot) => self.place(self.cache.value(slot)),
             None => {
-                let entry = self.peek_on_flash(io, key.0);
+                let entry = self.entry_on_flash(io, key.0, false);
                 self.place(entry)
             }
         }
     }
 
-    /// Where `key` is, as far as the cache alone has it. Counts as a hit, and as a use of the entry.
+    /// Where `key` is, as far as RAM has it. Counts as a hit of the cache or of a condensed page, and as a use of it.
     #[inline]
     fn cached(&mut self, key: LogicalPage) -> Option<Place> {
         let Some(slot) = self.cache.find(key.0) else {
@@ -133,7 +133,7 @@ impl Mapping for PagedMapping {
         self.tally.misses += u64::from(by_host);
         if by_host && self.fetches() {
             self.tally.fetched_for_placement += u64::from(self.on_miss == OnMiss::Lazy);
-            let entry = self.entry_on_flash(io, key.0);
+            let entry = self.entry_on_flash(io, key.0, true);
             self.insert(io, key.0, entry, before)?;
             self.insert_prefetched(key.0);
             return Ok(());
@@ -460,7 +460,7 @@ impl Mapping for PagedMapping {
         let uip: Vec<u32> = self.cache.iter().filter(marked).map(|slot| self.cache.key(slot)).collect();
         let mut pages = Vec::new();
         for key in uip {
-            let entry = self.entry_on_flash(io, key);
+            let entry = self.entry_on_flash(io, key, false);
             if let Place::At(page) = self.place(entry) {
                 pages.push(page);
             }

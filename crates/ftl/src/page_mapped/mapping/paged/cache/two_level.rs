@@ -18,14 +18,13 @@
 
 mod coldest;
 mod dirty;
-mod ends;
 
+use super::super::ends::{Ends, Links, NONE};
 use super::entry::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter::successors;
-use ends::{Ends, Links, NONE};
 use phelsuma_nand::state::Preserve;
 
 /// Packed bytes of an entry, and of a node.

@@ -1,11 +1,11 @@
 //! Translation pages that stay in RAM in fewer bytes than on flash.
 //!
-//! Each is the image of what flash has of its translation page: made when that is read, and made anew when it is written.
-//! Entries that are newer stand in the cache of entries, where a recovery's rules apply to them. So an image adds no state
-//! that a power cut could take. It answers what would be a read of flash otherwise.
+//! A condensed page is what flash has of its translation page: made when that is read, and made anew when it is written.
+//! Entries that are newer stand in the cache of entries, where a recovery's rules apply to them. So it adds no state that a
+//! power cut could take. It answers what would be a read of flash otherwise.
 //!
-//! The images take turns by bytes: where there is no room, the one used longest ago goes. What an image is made of is a
-//! form of its own: runs ([`runs`], S-FTL), segments ([`segments`], LeaFTL) or models ([`models`], LearnedFTL).
+//! They share their room by bytes: where there is none, the one used longest ago goes. Each is of a form: runs ([`runs`],
+//! S-FTL), segments ([`segments`], LeaFTL) or models ([`models`], LearnedFTL).
 //!
 //! A drive of several dies writes to them in turn. So the entries are first dealt out by die: entry `i` of `d` dies stands
 //! with `i - d` and `i + d`.
@@ -15,8 +15,11 @@ mod runs;
 mod segments;
 
 use super::cache::scattered;
+use super::ends::{Ends, Links, NONE};
 use crate::cache_part::Condense;
+use crate::page_mapped::mapping::NOWHERE;
 use crate::{Counter, RamLedger};
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use models::Models;
@@ -24,9 +27,7 @@ use phelsuma_nand::state::Preserve;
 use runs::Runs;
 use segments::LearnedSegments;
 
-const NONE: u32 = u32::MAX;
-
-/// Packed bytes of an image besides its form: the translation page, its version, and its size.
+/// Packed bytes of a condensed page besides its form: the translation page, its version, and its size.
 const HEADER: u32 = 16;
 
 /// The entries of a translation page in one of the forms.
@@ -72,21 +73,20 @@ impl Form {
     }
 }
 
-/// The image of a translation page.
+/// A translation page in fewer bytes.
 #[derive(Clone, Preserve)]
-struct Image {
+struct CondensedPage {
     translation_page: u32,
     /// When the translation page was synchronized.
     version: u64,
-    form: Form,
-    /// Used after this one, and before it.
-    newer: u32,
-    older: u32,
-    /// The next of the same hash.
+    /// None where the place is vacant.
+    form: Option<Box<Form>>,
+    links: Links,
+    /// The next of the same hash, or the next vacant place.
     next: u32,
 }
 
-/// Images of translation pages within their bytes.
+/// Translation pages in fewer bytes, within their room.
 #[derive(Clone, Preserve)]
 pub(super) struct CondensedPages {
     condense: Condense,
@@ -94,12 +94,13 @@ pub(super) struct CondensedPages {
     dies: u32,
     room: u64,
     taken: u64,
-    images: Vec<Image>,
-    newest: u32,
-    oldest: u32,
-    /// By hash: the first image.
+    /// With places for as many as can be.
+    pages: Vec<CondensedPage>,
+    vacant: u32,
+    order: Ends,
+    /// By hash: the first page.
     buckets: Vec<u32>,
-    /// Entries by die, while an image is made.
+    /// Entries by die, while a page is condensed.
     dealt: Vec<u32>,
     hits: u64,
 }
@@ -112,7 +113,7 @@ impl CondensedPages {
         dies: u32,
         room: u64,
     ) -> Option<Self> {
-        let least = HEADER + Form::of(condense, &vec![NONE; entries_per_page as usize])?.bytes();
+        let least = HEADER + Form::of(condense, &vec![NOWHERE; entries_per_page as usize])?.bytes();
         let most = (room / u64::from(least)).min(translation_pages.into()) as usize;
         Some(Self {
             condense,
@@ -120,9 +121,9 @@ impl CondensedPages {
             dies,
             room,
             taken: 0,
-            images: Vec::with_capacity(most),
-            newest: NONE,
-            oldest: NONE,
+            pages: Vec::with_capacity(most),
+            vacant: NONE,
+            order: Ends::NONE,
             buckets: vec![NONE; most.max(1)],
             dealt: Vec::with_capacity((entries_per_page.div_ceil(dies) * dies) as usize),
             hits: 0,
@@ -139,39 +140,42 @@ impl CondensedPages {
         }
     }
 
-    fn find(&self, translation_page: u32) -> Option<usize> {
+    fn find(&self, translation_page: u32) -> Option<(u32, &Form)> {
         let mut at = self.buckets[scattered(translation_page, self.buckets.len())];
         while at != NONE {
-            let image = &self.images[at as usize];
-            if image.translation_page == translation_page {
-                return Some(at as usize);
+            let page = &self.pages[at as usize];
+            if page.translation_page == translation_page {
+                return page.form.as_deref().map(|form| (at, form));
             }
-            at = image.next;
+            at = page.next;
         }
         None
     }
 
     /// The entry of a logical page as flash has it, if that is to be had; nothing changes.
     pub(super) fn peek(&self, key: u32) -> Option<u32> {
-        let at = self.find(key / self.entries_per_page)?;
-        self.images[at].form.entry(self.dealt_to(key % self.entries_per_page))
+        let (_, form) = self.find(key / self.entries_per_page)?;
+        form.entry(self.dealt_to(key % self.entries_per_page))
     }
 
-    /// The same, and the image has been used.
+    /// The same, and its page has been used.
     #[inline]
     pub(super) fn entry(&mut self, key: u32) -> Option<u32> {
-        let at = self.find(key / self.entries_per_page)?;
-        let entry = self.images[at].form.entry(self.dealt_to(key % self.entries_per_page))?;
-        self.touch(at as u32);
+        let (at, form) = self.find(key / self.entries_per_page)?;
+        let entry = form.entry(self.dealt_to(key % self.entries_per_page))?;
+        if at != self.order.newest {
+            self.order.take(at, &mut self.pages, |page| &mut page.links);
+            self.order.put_newest(at, &mut self.pages, |page| &mut page.links);
+        }
         self.hits += 1;
         Some(entry)
     }
 
-    /// Every entry of a translation page, and when it was synchronized: where the image has them all.
+    /// Every entry of a translation page, and when it was synchronized: where its form has them all.
     pub(super) fn whole(&self, translation_page: u32) -> Option<(impl Iterator<Item = u32> + '_, u64)> {
-        let image = &self.images[self.find(translation_page)?];
-        let entries = (0..self.entries_per_page).map(|index| image.form.entry(self.dealt_to(index)).unwrap_or(NONE));
-        image.form.is_whole().then_some((entries, image.version))
+        let (at, form) = self.find(translation_page)?;
+        let entries = (0..self.entries_per_page).map(|index| form.entry(self.dealt_to(index)).unwrap_or(NOWHERE));
+        form.is_whole().then_some((entries, self.pages[at as usize].version))
     }
 
     /// Flash has these entries of a translation page from now on, or had them before, as it was synchronized then.
@@ -182,11 +186,12 @@ impl CondensedPages {
         let (entries, _) = entries.as_chunks();
         if self.dies == 1 {
             dealt.extend(entries.iter().map(|entry| u32::from_le_bytes(*entry)));
-        }
-        for die in (0..self.dies).filter(|_| self.dies > 1) {
-            let of_die = entries.iter().skip(die as usize).step_by(self.dies as usize);
-            dealt.extend(of_die.map(|entry| u32::from_le_bytes(*entry)));
-            dealt.resize(((die + 1) * self.entries_per_page.div_ceil(self.dies)) as usize, NONE);
+        } else {
+            for die in 0..self.dies {
+                let of_die = entries.iter().skip(die as usize).step_by(self.dies as usize);
+                dealt.extend(of_die.map(|entry| u32::from_le_bytes(*entry)));
+                dealt.resize(((die + 1) * self.entries_per_page.div_ceil(self.dies)) as usize, NOWHERE);
+            }
         }
         let form = Form::of(self.condense, &dealt);
         self.dealt = dealt;
@@ -196,102 +201,62 @@ impl CondensedPages {
             return;
         }
         while self.taken + bytes > self.room {
-            self.remove(self.oldest as usize);
+            self.remove(self.order.oldest);
         }
         self.taken += bytes;
-        let at = self.images.len() as u32;
         let buckets = self.buckets.len();
         let bucket = &mut self.buckets[scattered(translation_page, buckets)];
-        let next = core::mem::replace(bucket, at);
-        self.images.push(Image { translation_page, version, form, newer: NONE, older: NONE, next });
-        self.put_newest(at);
+        let (form, links) = (Some(Box::new(form)), Links::NONE);
+        let page = CondensedPage { translation_page, version, form, links, next: *bucket };
+        let at = match self.vacant {
+            NONE => {
+                self.pages.push(page);
+                self.pages.len() as u32 - 1
+            }
+            vacant => {
+                self.vacant = core::mem::replace(&mut self.pages[vacant as usize], page).next;
+                vacant
+            }
+        };
+        *bucket = at;
+        self.order.put_newest(at, &mut self.pages, |page| &mut page.links);
     }
 
-    /// What flash has of a translation page is not known here any more.
+    /// What flash has of a translation page is not condensed any more.
     pub(super) fn forget(&mut self, translation_page: u32) {
-        if let Some(at) = self.find(translation_page) {
+        if let Some((at, _)) = self.find(translation_page) {
             self.remove(at);
         }
     }
 
-    fn touch(&mut self, at: u32) {
-        if at != self.newest {
-            self.take_out(at as usize);
-            self.put_newest(at);
-        }
-    }
-
-    fn put_newest(&mut self, at: u32) {
-        let before = core::mem::replace(&mut self.newest, at);
-        let image = &mut self.images[at as usize];
-        (image.newer, image.older) = (NONE, before);
-        self.set_newer_of(before, at);
-    }
-
-    /// Out of the order of use.
-    fn take_out(&mut self, at: usize) {
-        let (newer, older) = (self.images[at].newer, self.images[at].older);
-        self.set_newer_of(older, newer);
-        self.set_older_of(newer, older);
-    }
-
-    /// Of none, it is the oldest.
-    fn set_newer_of(&mut self, at: u32, newer: u32) {
-        match self.images.get_mut(at as usize) {
-            Some(image) => image.newer = newer,
-            None => self.oldest = newer,
-        }
-    }
-
-    /// Of none, it is the newest.
-    fn set_older_of(&mut self, at: u32, older: u32) {
-        match self.images.get_mut(at as usize) {
-            Some(image) => image.older = older,
-            None => self.newest = older,
-        }
-    }
-
-    /// What names an image in its bucket, or the bucket.
-    fn name_of(&mut self, at: u32) -> &mut u32 {
-        let bucket = scattered(self.images[at as usize].translation_page, self.buckets.len());
+    fn remove(&mut self, at: u32) {
+        self.order.take(at, &mut self.pages, |page| &mut page.links);
+        let page = &mut self.pages[at as usize];
+        let (next, bucket) = (page.next, scattered(page.translation_page, self.buckets.len()));
+        self.taken -= u64::from(page.form.take().map_or(0, |form| HEADER + form.bytes()));
+        page.next = core::mem::replace(&mut self.vacant, at);
         let mut before = self.buckets[bucket];
         if before == at {
-            return &mut self.buckets[bucket];
+            self.buckets[bucket] = next;
+            return;
         }
-        while self.images[before as usize].next != at {
-            before = self.images[before as usize].next;
+        while self.pages[before as usize].next != at {
+            before = self.pages[before as usize].next;
         }
-        &mut self.images[before as usize].next
-    }
-
-    /// An image goes; the last one takes its place.
-    fn remove(&mut self, at: usize) {
-        self.take_out(at);
-        let next = self.images[at].next;
-        *self.name_of(at as u32) = next;
-        let last = self.images.len() - 1;
-        if at < last {
-            *self.name_of(last as u32) = at as u32;
-        }
-        let gone = self.images.swap_remove(at);
-        self.taken -= u64::from(HEADER + gone.form.bytes());
-        if let Some(moved) = self.images.get(at) {
-            let (newer, older) = (moved.newer, moved.older);
-            self.set_newer_of(older, at as u32);
-            self.set_older_of(newer, at as u32);
-        }
+        self.pages[before as usize].next = next;
     }
 
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         ledger.structure("mapping.condensed", self.room);
-        let index = self.images.capacity() * size_of::<Image>() + (self.buckets.capacity() + self.dealt.capacity()) * 4;
+        let index =
+            self.pages.capacity() * size_of::<CondensedPage>() + (self.buckets.capacity() + self.dealt.capacity()) * 4;
         ledger.index("index.condensed_links", index as u64);
     }
 
     pub(super) fn counters(&self, out: &mut Vec<Counter>) {
         out.extend([
             Counter::sum("condensed_hits", self.hits),
-            Counter::level("condensed_pages", self.images.len() as u64),
+            Counter::level("condensed_pages", self.pages.iter().filter(|page| page.form.is_some()).count() as u64),
             Counter::level("condensed_bytes", self.taken),
         ]);
     }

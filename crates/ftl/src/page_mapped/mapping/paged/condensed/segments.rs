@@ -14,16 +14,16 @@ use phelsuma_nand::state::Preserve;
 
 /// Entries of a group: a byte says which.
 const GROUP: u32 = 256;
-/// Packed bytes of a segment: where it begins and how far it goes, a byte each, its steps and the first page.
+/// Packed bytes of a segment: where it begins and how far it goes, a byte each, its stride and the first page.
 const SEGMENT: u32 = 8;
 /// Packed bytes of a group besides: how many segments there are, and where they begin.
 const OF_GROUP: u32 = 4;
 
 /// What its logical pages are.
 #[derive(Clone, Copy, PartialEq, Eq, Preserve)]
-enum Steps {
+enum Stride {
     /// So far apart, where one page follows the other.
-    Of(u8),
+    Every(u8),
     /// All of a stretch, and each has the same entry, which names no page.
     Same,
     /// In the conflict resolution buffer, from there on.
@@ -54,7 +54,7 @@ struct Segment {
     begins: u8,
     /// From the first logical page to the last.
     reach: u8,
-    steps: Steps,
+    stride: Stride,
     first: u32,
 }
 
@@ -104,7 +104,7 @@ impl LearnedSegments {
                 self.learn_chain(chain);
             } else {
                 let reach = (length - 1) as u8;
-                self.segments.push(Segment { begins: first.at(), reach, steps: Steps::Same, first: first.entry() });
+                self.segments.push(Segment { begins: first.at(), reach, stride: Stride::Same, first: first.entry() });
             }
         }
     }
@@ -117,7 +117,12 @@ impl LearnedSegments {
             let step = rest.get(1).map_or(1, |next| next.at() - first.at());
             let length = 1 + rest.windows(2).take_while(|pair| pair[1].at() - pair[0].at() == step).count();
             let reach = rest[length - 1].at() - first.at();
-            self.segments.push(Segment { begins: first.at(), reach, steps: Steps::Of(step), first: first.entry() });
+            self.segments.push(Segment {
+                begins: first.at(),
+                reach,
+                stride: Stride::Every(step),
+                first: first.entry(),
+            });
             rest = &rest[length..];
         }
         let accurate = (self.segments.len() - before) as u32 * SEGMENT;
@@ -125,8 +130,8 @@ impl LearnedSegments {
             && accurate > SEGMENT + chain.len() as u32
         {
             self.segments.truncate(before);
-            let (reach, steps) = (last.at() - first.at(), Steps::InCrb(self.crb.len() as u16));
-            self.segments.push(Segment { begins: first.at(), reach, steps, first: first.entry() });
+            let (reach, stride) = (last.at() - first.at(), Stride::InCrb(self.crb.len() as u16));
+            self.segments.push(Segment { begins: first.at(), reach, stride, first: first.entry() });
             self.crb.extend(chain.iter().map(|placed| placed.at()));
         }
     }
@@ -146,11 +151,11 @@ impl LearnedSegments {
     #[inline]
     fn entry_in(&self, segment: Segment, at: u8) -> Option<u32> {
         let distance = at.checked_sub(segment.begins).filter(|distance| *distance <= segment.reach)?;
-        match segment.steps {
-            Steps::Of(step) => (distance % step == 0).then(|| segment.first + u32::from(distance / step)),
-            Steps::Same => Some(segment.first),
-            Steps::InCrb(from) => {
-                // One that is there or behind it is among them: the last one of the segment, if no other.
+        match segment.stride {
+            Stride::Every(step) => (distance % step == 0).then(|| segment.first + u32::from(distance / step)),
+            Stride::Same => Some(segment.first),
+            Stride::InCrb(from) => {
+                // Its last page is there or behind: the search ends within the segment.
                 let (before, page) = (0..).zip(&self.crb[from as usize..]).find(|(_, page)| **page >= at)?;
                 (*page == at).then(|| segment.first + before)
             }

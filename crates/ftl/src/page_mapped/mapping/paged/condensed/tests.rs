@@ -90,7 +90,7 @@ fn logical_pages_far_apart_take_one_segment() {
 }
 
 #[test]
-fn images_are_what_was_entered_last_within_their_bytes() {
+fn they_are_what_was_entered_last_within_their_bytes() {
     let (tables, mut state) = (tables(), 3);
     for (condense, dies) in [Condense::Runs, Condense::Segments, Condense::Models]
         .into_iter()
@@ -125,10 +125,11 @@ fn images_are_what_was_entered_last_within_their_bytes() {
                     }
                 }
             }
-            let taken: u64 = pages.images.iter().map(|image| u64::from(HEADER + image.form.bytes())).sum();
+            let taken: u64 =
+                pages.pages.iter().flat_map(|page| &page.form).map(|form| u64::from(HEADER + form.bytes())).sum();
             assert_eq!(taken, pages.taken);
             assert!(taken <= pages.room, "{condense:?} takes {taken} bytes");
-            most = most.max(pages.images.len());
+            most = most.max(pages.pages.len());
         }
         assert!(had > 100, "{condense:?}, {dies} dies: {had}");
         assert!(most > 2, "{condense:?}, {dies} dies: {most}");
@@ -136,7 +137,7 @@ fn images_are_what_was_entered_last_within_their_bytes() {
 }
 
 #[test]
-fn the_image_used_longest_ago_goes_first() {
+fn the_page_used_longest_ago_goes_first() {
     let in_one_go = bytes_of(&tables()[0]);
     let mut pages = CondensedPages::of(Condense::Runs, (40, ENTRIES), 1, 3 * (16 + 132)).unwrap();
     (0..3).for_each(|part| pages.enter(part, 1, &in_one_go));

@@ -1,7 +1,7 @@
 //! Which entries are dirty: of each node the clean ones and the dirty ones are in lists of their own.
 
+use super::super::super::ends::{Ends, NONE};
 use super::TwoLevelCache;
-use super::ends::{Ends, NONE};
 use crate::page_mapped::mapping::paged::cache::entry::{DIRTY, Slot, UIP, UNSURE, UPDATED};
 use core::iter::successors;
 
