@@ -25,7 +25,10 @@ impl PageParts {
                 "'victim.sample' cannot be '{}': the drive has {blocks} blocks and a sample of it no more",
                 sample.blocks
             ),
-            _ => return Ok(()),
+            _ => match self.why_nothing_condensed(geometry.page_bytes(), logical_pages) {
+                Some(why) => why,
+                None => return Ok(()),
+            },
         }))
     }
 }

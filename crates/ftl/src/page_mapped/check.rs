@@ -97,6 +97,7 @@ impl PageMapped {
     pub(super) fn findings<N: Nand>(&mut self, nand: &mut N) -> Vec<Finding> {
         let mut checked = Checked::new(*nand.geometry());
         self.check_mapping(nand, &mut checked);
+        self.check_condensed(nand, &mut checked);
         self.check_unidentified(nand, &mut checked);
         let (valid, blank) = self.valid_pages(nand);
         if self.blocks.counters.may_be_low {
@@ -148,6 +149,13 @@ impl PageMapped {
                     checked.findings.push(Finding::new(about, line));
                 }
             }
+        }
+    }
+
+    /// What RAM keeps of the table is what flash has of it.
+    fn check_condensed<N: Nand>(&mut self, nand: &mut N, checked: &mut Checked) {
+        if let Some(part) = self.mapping.part_amiss(mapping_io!(self, nand, Time::ZERO)) {
+            checked.find(format!("translation page {part} is condensed otherwise than flash has it"));
         }
     }
 

@@ -330,6 +330,10 @@ impl Mapping for AnyMapping {
         each!(self, own => own.unidentified(io, unsure))
     }
 
+    fn part_amiss<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Option<u32> {
+        each!(self, part => part.part_amiss(io))
+    }
+
     fn extents<N: Nand>(&self, nand: &mut N, tree: &MuTree) -> Option<Vec<ExtentLook>> {
         each!(self, own => own.extents(nand, tree))
     }

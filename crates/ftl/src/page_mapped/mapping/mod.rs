@@ -350,6 +350,11 @@ pub(crate) trait Mapping: Clone {
         Vec::new()
     }
 
+    /// A part of the table that RAM has otherwise than flash: for checks.
+    fn part_amiss<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>) -> Option<u32> {
+        None
+    }
+
     /// The extents that an onlooker sees, where the table is made of them and stands in `tree`.
     fn extents<N: Nand>(&self, _nand: &mut N, _tree: &MuTree) -> Option<Vec<ExtentLook>> {
         None

@@ -63,6 +63,19 @@ impl PagedMapping {
         Some(self.place(entry))
     }
 
+    /// A translation page that is condensed otherwise than flash has it: for checks.
+    pub(super) fn condensed_amiss<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Option<u32> {
+        let condensed = self.condensed.as_ref()?;
+        let (table, entries_per_page) = (&mut self.table, self.entries_per_page);
+        (0..table.parts()).filter(|part| condensed.has(*part)).find(|part| {
+            let PartRead::Bytes(bytes, _) = table.peek(io, *part) else { return false };
+            let differs = |index: &u32| {
+                condensed.peek(part * entries_per_page + index).is_some_and(|entry| entry != get(bytes, *index))
+            };
+            (0..entries_per_page).any(|index| differs(&index))
+        })
+    }
+
     /// Fetches a translation page into `page`.
     #[inline]
     pub(super) fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {

@@ -468,6 +468,10 @@ impl Mapping for PagedMapping {
         pages
     }
 
+    fn part_amiss<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Option<u32> {
+        self.condensed_amiss(io)
+    }
+
     fn ram(&self, ledger: &mut RamLedger) {
         self.table.ram(ledger);
         self.cache.ram(ledger);

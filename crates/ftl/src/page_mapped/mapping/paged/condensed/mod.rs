@@ -39,13 +39,15 @@ enum Form {
 }
 
 impl Form {
-    fn of(condense: Condense, entries: &[u32]) -> Option<Self> {
-        match condense {
-            Condense::Nothing => None,
-            Condense::Runs => Some(Self::Runs(Runs::of(entries))),
-            Condense::Segments => Some(Self::Segments(LearnedSegments::of(entries))),
-            Condense::Models => Some(Self::Models(Models::of(entries))),
-        }
+    /// None where nothing is condensed, or where it takes more than `room` bytes.
+    fn of(condense: Condense, entries: &[u32], room: u64) -> Option<Self> {
+        let form = match condense {
+            Condense::Nothing => return None,
+            Condense::Runs => Self::Runs(Runs::of(entries)),
+            Condense::Segments => Self::Segments(LearnedSegments::of(entries, room)?),
+            Condense::Models => Self::Models(Models::of(entries)),
+        };
+        (u64::from(form.bytes()) <= room).then_some(form)
     }
 
     /// Packed bytes.
@@ -113,7 +115,7 @@ impl CondensedPages {
         dies: u32,
         room: u64,
     ) -> Option<Self> {
-        let least = HEADER + Form::of(condense, &vec![NOWHERE; entries_per_page as usize])?.bytes();
+        let least = HEADER + Form::of(condense, &vec![NOWHERE; entries_per_page as usize], u64::MAX)?.bytes();
         let most = (room / u64::from(least)).min(translation_pages.into()) as usize;
         Some(Self {
             condense,
@@ -150,6 +152,11 @@ impl CondensedPages {
             at = page.next;
         }
         None
+    }
+
+    /// Whether a translation page is condensed.
+    pub(super) fn has(&self, translation_page: u32) -> bool {
+        self.find(translation_page).is_some()
     }
 
     /// The entry of a logical page as flash has it, if that is to be had; nothing changes.
@@ -193,13 +200,10 @@ impl CondensedPages {
                 dealt.resize(((die + 1) * self.entries_per_page.div_ceil(self.dies)) as usize, NOWHERE);
             }
         }
-        let form = Form::of(self.condense, &dealt);
+        let form = Form::of(self.condense, &dealt, self.room.saturating_sub(HEADER.into()));
         self.dealt = dealt;
         let Some(form) = form else { return };
         let bytes = u64::from(HEADER + form.bytes());
-        if bytes > self.room {
-            return;
-        }
         while self.taken + bytes > self.room {
             self.remove(self.order.oldest);
         }
@@ -251,6 +255,8 @@ impl CondensedPages {
         let index =
             self.pages.capacity() * size_of::<CondensedPage>() + (self.buckets.capacity() + self.dealt.capacity()) * 4;
         ledger.index("index.condensed_links", index as u64);
+        // While a page is condensed: all of its entries on their own, in the form that takes most.
+        ledger.index("buffer.condensing", u64::from(self.entries_per_page) * 12);
     }
 
     pub(super) fn counters(&self, out: &mut Vec<Counter>) {

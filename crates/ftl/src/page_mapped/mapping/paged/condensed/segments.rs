@@ -68,16 +68,20 @@ pub(super) struct LearnedSegments {
 }
 
 impl LearnedSegments {
-    pub(super) fn of(entries: &[u32]) -> Self {
+    /// None where they take more than `room` bytes.
+    pub(super) fn of(entries: &[u32], room: u64) -> Option<Self> {
         let mut segments = Self { ends: Vec::new(), segments: Vec::new(), crb: Vec::new() };
         let mut sorted = Vec::with_capacity(GROUP as usize);
         for group in entries.chunks(GROUP as usize) {
             segments.learn(group, &mut sorted);
             segments.ends.push(segments.segments.len() as u32);
+            if u64::from(segments.bytes()) > room {
+                return None;
+            }
         }
         segments.segments.shrink_to_fit();
         segments.crb.shrink_to_fit();
-        segments
+        Some(segments)
     }
 
     fn learn(&mut self, group: &[u32], sorted: &mut Vec<Placed>) {
@@ -94,7 +98,7 @@ impl LearnedSegments {
                 if names_pages {
                     next.entry() == placed.entry() + 1 && next.entry() < MISLAID && placed.at() < next.at()
                 } else {
-                    next.0 == placed.0 + 1
+                    next.entry() == placed.entry() && next.0 == placed.0 + 1
                 }
             };
             let length = 1 + rest.windows(2).take_while(|pair| goes_on(pair)).count();
