@@ -1,9 +1,7 @@
 //! What a cache of mapping entries lets go, what it fetches, and what it keeps of translation pages besides.
 
-use crate::config::{CACHE_MIN, ENTRY_BYTES, MappingPart, PageParts};
+use crate::config::{CACHE_MIN, ENTRY_BYTES, MappingPart};
 use crate::spec::values;
-use alloc::format;
-use alloc::string::{String, ToString};
 
 /// Why a mapping without a cache has none of its parameters.
 pub(crate) const NO_CACHE: &str = "only the mapping part paged has a cache";
@@ -38,33 +36,6 @@ pub(crate) struct CacheRoom {
     pub(crate) entries: u32,
     /// For condensed translation pages.
     pub(crate) condensed_bytes: u64,
-}
-
-impl PageParts {
-    /// Why a share cannot be as was asked for: its name, its value, and what would be right.
-    pub(crate) fn why_no_share(&self) -> Option<(&'static str, String, String)> {
-        let MappingPart::Paged { condense: Condense::Nothing, share, .. } = self.mapping else { return None };
-        let right = "it needs mapping.condense=runs, segments or models".to_string();
-        (share != CONDENSE_SHARE).then(|| ("mapping.condense-share", share.to_string(), right))
-    }
-}
-
-impl PageParts {
-    /// Why a cache has no room for a translation page in fewer bytes on a drive with pages of `page_bytes`: even one that
-    /// takes least has a bit an entry in runs and models, and a segment for each group in segments.
-    pub(crate) fn why_nothing_condensed(&self, page_bytes: u32, logical_pages: u32) -> Option<String> {
-        let MappingPart::Paged { condense, .. } = self.mapping else { return None };
-        let entries = page_bytes / 4;
-        let least = match condense {
-            Condense::Nothing => return None,
-            Condense::Runs | Condense::Models => 28 + entries.div_ceil(64) * 8,
-            Condense::Segments => 16 + entries.div_ceil(256) * 12,
-        };
-        let room = self.mapping.cache_room(logical_pages).condensed_bytes;
-        (room < least.into()).then(|| {
-            format!("a cache with {room} bytes for condensed translation pages: at least {least} bytes would hold one")
-        })
-    }
 }
 
 impl MappingPart {

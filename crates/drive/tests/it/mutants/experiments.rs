@@ -26,6 +26,9 @@ const LARGER: Drive = Drive { pages_per_block: 32, blocks: 128, cache: 64, full:
 /// A drive with room for a µ-Tree, whose bitmap cache is soon full.
 const TREE: Drive = Drive { set: &[("validity.bitmap-cache", "3")], pages_per_block: 16, ..SMALL };
 
+/// A cache with room for a few condensed pages of 128 entries, of 400 and more.
+const CONDENSING: Drive = Drive { blocks: 150, cache: 300, ..SMALL };
+
 fn soak(ftl: &'static str) -> Trap {
     Trap::Soak { drive: Drive { ftl, ..SMALL }, decay: 0, bad: 0 }
 }
@@ -189,9 +192,9 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::JudgedBeforeMoved, sweep(Workload::Reads, 1_000, 8)),
         (B::FailuresReported, failing),
         (B::EntriesAfterPages, soak_on(DIES, "lazyftl")),
-        (B::CondensedFollowsFlash, soak("s-ftl")),
-        (B::CondensedFollowsFlash, soak("leaftl")),
-        (B::CondensedFollowsFlash, soak("learnedftl")),
+        (B::CondensedFollowsFlash, soak_on(CONDENSING, "s-ftl")),
+        (B::CondensedFollowsFlash, soak_on(CONDENSING, "leaftl")),
+        (B::CondensedFollowsFlash, soak_on(CONDENSING, "learnedftl")),
         (B::ErasesReported, soak("geckoftl")),
         (B::ErasesReported, soak("mu-ftl-pvb")),
         (B::ErasesReported, soak("ib-ftl")),

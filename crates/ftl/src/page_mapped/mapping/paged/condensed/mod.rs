@@ -11,6 +11,7 @@
 //! with `i - d` and `i + d`.
 
 mod models;
+mod refused;
 mod runs;
 mod segments;
 
