@@ -1,8 +1,6 @@
 //! Bytes that are no trace: never a panic, never a request out of bounds, always an end.
 
-use std::io::Cursor;
-#[cfg(feature = "zstd")]
-use std::io::{BufReader, Read as _};
+use std::io::{BufReader, Cursor, Read};
 
 use phelsuma_trace::fold::FoldOptions;
 use phelsuma_trace::{
@@ -16,16 +14,23 @@ fn read_all(bytes: &[u8], options: &OpenOptions) {
     read_of(reader_from(Cursor::new(bytes.to_vec()), "t", options), bytes.len().max(unpacked(bytes)), options);
 }
 
-/// What a stream of zstd comes to, up to where it is damaged: a byte that is repeated makes it much longer.
-#[cfg(feature = "zstd")]
+/// What a packed stream comes to, up to where it is damaged: a byte that is repeated makes it much longer.
 fn unpacked(bytes: &[u8]) -> usize {
-    let decoder = zstd::Decoder::new(bytes).map_err(|_| ());
-    decoder.map_or(0, |decoder| BufReader::new(decoder).bytes().take_while(Result::is_ok).count())
+    length(flate2::bufread::MultiGzDecoder::new(bytes)).max(unpacked_zstd(bytes))
+}
+
+#[cfg(feature = "zstd")]
+fn unpacked_zstd(bytes: &[u8]) -> usize {
+    zstd::Decoder::new(bytes).map_or(0, length)
 }
 
 #[cfg(not(feature = "zstd"))]
-fn unpacked(_: &[u8]) -> usize {
+fn unpacked_zstd(_: &[u8]) -> usize {
     0
+}
+
+fn length(stream: impl Read) -> usize {
+    BufReader::new(stream).bytes().take_while(Result::is_ok).count()
 }
 
 fn read_of(opened: Result<TraceFile, TraceError>, bytes: usize, options: &OpenOptions) {
@@ -173,6 +178,16 @@ fn apply(bytes: &mut Vec<u8>, change: &Change) {
             bytes.splice(at..at, piece.repeat(3));
         }
     }
+}
+
+#[test]
+fn a_short_gzip_stream_may_hold_many_blank_lines() {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut packer, &[b'\n'; 20_000]).unwrap();
+    let packed = packer.finish().unwrap();
+    assert!(packed.len() < 200);
+    read_as_everything(&packed);
+    read_as_everything(&packed[..packed.len() - 9]);
 }
 
 proptest! {
