@@ -4,12 +4,15 @@ use super::layout::{CACHED, Layout};
 use super::{PageStore, TreeError};
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::Time;
 use phelsuma_nand::state::Preserve;
 
 /// A page in the write cache.
 #[derive(Clone, Debug, Preserve)]
 pub(super) struct CachedWrite {
     pub(super) bytes: Vec<u8>,
+    /// When its bytes are in RAM.
+    pub(super) since: Time,
     /// Where it was programmed by a flush that did not come to its end.
     pub(super) written: Option<u32>,
 }
@@ -25,6 +28,8 @@ pub(super) struct Caches {
     pages: Vec<u32>,
     /// When each was used last; 0 where there is nothing.
     used: Vec<u64>,
+    /// When the bytes of each are in RAM.
+    since: Vec<Time>,
     /// Where the one that was used last is: as a rule it is the next one as well.
     last: usize,
     clock: u64,
@@ -43,6 +48,7 @@ impl Caches {
             layout,
             pages: vec![NOTHING; read_pages],
             used: vec![0; read_pages],
+            since: vec![Time::ZERO; read_pages],
             last: 0,
             clock: 0,
             bytes: vec![0; read_pages * layout.page_bytes()],
@@ -64,7 +70,9 @@ impl Caches {
         let layout = self.layout;
         let bytes = if at & CACHED != 0 {
             let slot = self.writes.get((at & !CACHED) as usize).and_then(Option::as_ref);
-            slot.map(|slot| slot.bytes.as_slice()).ok_or(TreeError::Unreadable(at))?
+            let slot = slot.ok_or(TreeError::Unreadable(at))?;
+            store.wait_until(slot.since);
+            slot.bytes.as_slice()
         } else {
             let index = self.read(store, at)?;
             &self.bytes[index * layout.page_bytes()..][..layout.page_bytes()]
@@ -77,6 +85,7 @@ impl Caches {
     fn read<S: PageStore>(&mut self, store: &mut S, at: u32) -> Result<usize, TreeError<S::Error>> {
         let found = if self.pages[self.last] == at { Some(self.last) } else { self.find(at) };
         if let Some(index) = found {
+            store.wait_until(self.since[index]);
             self.touch(index);
             self.hits += 1;
             return Ok(index);
@@ -92,7 +101,7 @@ impl Caches {
         if !store.read(at, out) || !self.layout.is_page(out) {
             return Err(TreeError::Unreadable(at));
         }
-        self.pages[index] = at;
+        (self.pages[index], self.since[index]) = (at, store.read_done());
         self.touch(index);
         Ok(index)
     }
@@ -112,21 +121,21 @@ impl Caches {
         (0..self.used.len()).min_by_key(|index| self.used[*index]).unwrap_or(0)
     }
 
-    /// A page has just been programmed.
-    pub(super) fn programmed(&mut self, at: u32, bytes: &[u8]) {
+    /// A page has just been programmed, whose bytes are in RAM since then.
+    pub(super) fn programmed(&mut self, at: u32, bytes: &[u8], since: Time) {
         // A stale page that stood there may have been looked at since it was given up.
         self.forget(at);
         debug_assert!(at & CACHED == 0, "a page of flash has a number of the write cache");
         debug_assert!(self.find(at).is_none(), "a page is in the read cache twice");
         let index = self.oldest();
-        self.pages[index] = at;
+        (self.pages[index], self.since[index]) = (at, since);
         self.touch(index);
         self.bytes[index * self.layout.page_bytes()..][..self.layout.page_bytes()].copy_from_slice(bytes);
     }
 
-    /// Puts a page into the write cache.
-    pub(super) fn put(&mut self, bytes: &[u8]) -> u32 {
-        let slot = CachedWrite { bytes: bytes.to_vec(), written: None };
+    /// Puts a page into the write cache, whose bytes are in RAM since then.
+    pub(super) fn put(&mut self, bytes: &[u8], since: Time) -> u32 {
+        let slot = CachedWrite { bytes: bytes.to_vec(), since, written: None };
         let free = self.writes.iter().position(Option::is_none);
         let index = free.unwrap_or(self.writes.len());
         match free {
@@ -185,7 +194,7 @@ impl Caches {
 
     /// RAM of what says which page is where.
     pub(super) fn index_bytes(&self) -> u64 {
-        let reads = self.pages.len() * (size_of::<u32>() + size_of::<u64>());
+        let reads = self.pages.len() * (size_of::<u32>() + size_of::<u64>() + size_of::<Time>());
         let writes = self.writes.len().max(self.writes_max) * size_of::<Option<CachedWrite>>();
         (reads + writes) as u64
     }

@@ -35,6 +35,7 @@ pub use plain::PlainTree;
 pub use scan::TreeWalk;
 pub use tree::{MuTree, TreeCounts};
 
+use phelsuma_nand::Time;
 use thiserror::Error;
 
 /// The flash that a tree stands on. Pages have numbers below 2³¹.
@@ -55,6 +56,14 @@ pub trait PageStore {
 
     /// A page is stale. It may be erased when the next page with a root is on flash.
     fn release(&mut self, at: u32);
+
+    /// When what was read so far is in RAM. For a store whose operations overlap.
+    fn read_done(&self) -> Time {
+        Time::ZERO
+    }
+
+    /// The caller goes on with what is in RAM from `time` on, and not before.
+    fn wait_until(&mut self, _time: Time) {}
 }
 
 /// What can go wrong in a tree.

@@ -279,12 +279,12 @@ impl MuTree {
     /// Puts the page into the write cache, or on flash where there is none.
     fn place<S: PageStore>(&mut self, store: &mut S, is_root: bool) -> Result<u32, TreeError<S::Error>> {
         let at = if self.caches.writes_max > 0 {
-            self.caches.put(&self.page)
+            self.caches.put(&self.page, store.read_done())
         } else {
             let at =
                 store.append(self.caches.layout.lowest(&self.page), &self.page, is_root).map_err(TreeError::Store)?;
             self.counts.programs += 1;
-            self.caches.programmed(at, &self.page);
+            self.caches.programmed(at, &self.page, store.read_done());
             at
         };
         self.fresh.push(at);
@@ -314,6 +314,7 @@ impl MuTree {
         if let Some(written) = slot.written {
             return Ok(written);
         }
+        store.wait_until(slot.since);
         let mut page = slot.bytes.clone();
         // Nodes above were written anew, in another page.
         layout.truncate(&mut page, level);
@@ -329,7 +330,7 @@ impl MuTree {
         let is_root = level == self.height;
         let written = store.append(layout.lowest(&page), &page, is_root).map_err(TreeError::Store)?;
         self.counts.programs += 1;
-        self.caches.programmed(written, &page);
+        self.caches.programmed(written, &page, store.read_done());
         if let Some(slot) = &mut self.caches.writes[index] {
             slot.written = Some(written);
         }

@@ -57,8 +57,8 @@ impl Mending {
     /// Where a logical page is, and when that is known. If the tree could not be read, and the drive is mounted anew,
     /// by the new one.
     fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
-        if let Some(place) = self.ftl.mapping.cached(key) {
-            return (place, at);
+        if let Some(found) = self.ftl.mapping.cached(key, at) {
+            return found;
         }
         let mut found = self.ftl.find_on_flash(nand, key, at);
         if self.ftl.mapping.is_unreadable()

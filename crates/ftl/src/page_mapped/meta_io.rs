@@ -305,6 +305,15 @@ impl<'a, N: Nand> MetaIo<'a, N> {
         self.now
     }
 
+    /// The caller goes on with what another request has had read, which is there at `time`.
+    #[inline]
+    pub(crate) fn wait_until(&mut self, time: Time) {
+        if self.waits {
+            self.now = self.now.max(time);
+        }
+        self.done = self.done.max(time);
+    }
+
     /// The operations here so far; counting begins anew.
     pub(crate) fn take_counts(&mut self) -> Unreported {
         self.durability.mounting().map(|mounting| core::mem::take(&mut mounting.counts)).unwrap_or_default()
@@ -337,5 +346,13 @@ impl<N: Nand> PageStore for MetaIo<'_, N> {
 
     fn release(&mut self, at: u32) {
         self.drop_page(Page(at));
+    }
+
+    fn read_done(&self) -> Time {
+        MetaIo::read_done(self)
+    }
+
+    fn wait_until(&mut self, time: Time) {
+        MetaIo::wait_until(self, time);
     }
 }

@@ -15,8 +15,8 @@ impl PageMapped {
     /// Where a logical page is, and when that is known.
     #[inline]
     pub(super) fn find<N: Nand>(&mut self, nand: &mut N, key: LogicalPage, at: Time) -> (Place, Time) {
-        match self.mapping.cached(key) {
-            Some(place) => (place, at),
+        match self.mapping.cached(key, at) {
+            Some(found) => found,
             None => {
                 let found = self.find_on_flash(nand, key, at);
                 self.settle_after_lookup(nand, at);

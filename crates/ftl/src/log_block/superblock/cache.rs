@@ -7,6 +7,7 @@ use super::page_map::NOWHERE;
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::Time;
 use phelsuma_nand::state::Preserve;
 
 #[derive(Clone, Debug, Preserve)]
@@ -17,6 +18,8 @@ pub(super) struct MapCache {
     held_at: Vec<u32>,
     /// Whose map is held there.
     superblocks: Vec<u32>,
+    /// When each map is there: its reads may have begun for another request.
+    since: Vec<Time>,
     /// The maps, one behind the other.
     entries: Vec<u16>,
     order: Order,
@@ -29,21 +32,27 @@ impl MapCache {
             pages: layout.pages(),
             held_at: vec![NONE; layout.superblocks() as usize],
             superblocks: Vec::new(),
+            since: Vec::new(),
             entries: Vec::new(),
             order: Order::default(),
         }
     }
 
-    /// A superblock's map, if it is held; it is the one used last then.
+    /// A superblock's map, if it is held, and when it is there; it is the one used last then.
     #[inline]
-    pub(super) fn find(&mut self, superblock: u32) -> Option<u32> {
+    pub(super) fn find(&mut self, superblock: u32) -> Option<(u32, Time)> {
         let at = self.held_at[superblock as usize];
         if at == NONE {
             return None;
         }
         debug_assert_eq!(self.superblocks[at as usize], superblock, "another map is held there");
         self.order.touch(at);
-        Some(at)
+        Some((at, self.since[at as usize]))
+    }
+
+    /// A map that is held is there from then on.
+    pub(super) fn set_since(&mut self, at: u32, since: Time) {
+        self.since[at as usize] = since;
     }
 
     /// Holds a superblock's map, in which nothing stands anywhere yet. The one used least recently goes where there is
@@ -59,6 +68,7 @@ impl MapCache {
             }
             None => {
                 self.superblocks.push(superblock);
+                self.since.push(Time::ZERO);
                 self.entries.extend((0..self.pages).map(|_| NOWHERE));
                 self.superblocks.len() as u32 - 1
             }
@@ -89,7 +99,7 @@ impl MapCache {
         let bits = u64::from((places + 1).next_power_of_two().trailing_zeros());
         let packed = (self.entries.len() as u64 * bits).div_ceil(8);
         ledger.structure("superblock.map_cache", packed);
-        let held = (self.held_at.capacity() + self.superblocks.capacity()) as u64 * 4;
+        let held = (self.held_at.capacity() + self.superblocks.capacity() + 2 * self.since.capacity()) as u64 * 4;
         ledger.index("index.map_cache", self.entries.capacity() as u64 * 2 - packed + held + self.order.bytes());
     }
 }

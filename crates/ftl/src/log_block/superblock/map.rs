@@ -24,8 +24,8 @@ impl Superblocks {
     /// Has a superblock's map in RAM: where, and from when on. Live pages of its blocks are counted anew where it was
     /// read.
     pub(super) fn load<N: Nand>(&mut self, nand: &mut N, superblock: u32, at: Time) -> (u32, Time) {
-        if let Some(held) = self.cache.find(superblock) {
-            return (held, at);
+        if let Some((held, since)) = self.cache.find(superblock) {
+            return (held, at.max(since));
         }
         self.counts.map_misses += 1;
         let held = self.cache.hold(superblock);
@@ -70,6 +70,7 @@ impl Superblocks {
             }
         }
         self.count_live(superblock, held);
+        self.cache.set_since(held, done);
         (held, done)
     }
 

@@ -8,7 +8,7 @@ use crate::{Config, Counter, ExtentLook, FtlError, PageParts, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose, Time};
 
 /// The mapping part that a drive has.
 #[derive(Clone, Preserve)]
@@ -154,8 +154,8 @@ impl Mapping for AnyMapping {
     }
 
     #[inline]
-    fn cached(&mut self, key: LogicalPage) -> Option<Place> {
-        each!(self, own => own.cached(key))
+    fn cached(&mut self, key: LogicalPage, now: Time) -> Option<(Place, Time)> {
+        each!(self, own => own.cached(key, now))
     }
 
     #[inline]

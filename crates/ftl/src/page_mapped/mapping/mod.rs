@@ -22,7 +22,7 @@ use crate::{Counter, ExtentLook, FtlError, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Purpose, Time};
 
 /// Where a logical page is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
@@ -141,8 +141,9 @@ pub(crate) trait Mapping: Clone {
     /// Where `key` is; no entry is cached for it.
     fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place;
 
-    /// Where `key` is, if that is to be had without flash. For a host's read: a cache notes that the entry was used.
-    fn cached(&mut self, key: LogicalPage) -> Option<Place>;
+    /// Where `key` is, if that is to be had without a read of flash, and from when on: its read may have begun for another
+    /// request. It is `now`. For a host's read: a cache notes that the entry was used.
+    fn cached(&mut self, key: LogicalPage, now: Time) -> Option<(Place, Time)>;
 
     /// Where `key` is, if there is a table in RAM. Nothing changes, and nothing is counted.
     #[inline]

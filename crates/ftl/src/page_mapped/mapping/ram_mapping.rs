@@ -10,7 +10,7 @@ use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose};
+use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Purpose, Time};
 
 /// How many logical pages one trim takes at a time: a quarter of a page's bytes, as entries of a translation page would
 /// be. The list of pages that they make stale must not grow with the request.
@@ -104,8 +104,8 @@ impl Mapping for RamMapping {
     }
 
     #[inline]
-    fn cached(&mut self, key: LogicalPage) -> Option<Place> {
-        Some(self.get(key))
+    fn cached(&mut self, key: LogicalPage, now: Time) -> Option<(Place, Time)> {
+        Some((self.get(key), now))
     }
 
     #[inline]

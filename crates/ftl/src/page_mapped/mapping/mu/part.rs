@@ -10,7 +10,7 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, ExtentLook, FtlError, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead, Time};
 
 impl Mapping for MuMapping {
     fn kind(&self) -> Kind {
@@ -27,8 +27,8 @@ impl Mapping for MuMapping {
     }
 
     #[inline]
-    fn cached(&mut self, key: LogicalPage) -> Option<Place> {
-        self.gathered(key)
+    fn cached(&mut self, key: LogicalPage, now: Time) -> Option<(Place, Time)> {
+        Some((self.gathered(key)?, now))
     }
 
     /// Finds where `key` is. An extent that cannot grow with it goes into the tree.

@@ -1,7 +1,7 @@
 //! Translation pages on their way from flash and to it, and those that RAM has in fewer bytes.
 
 use super::condensed::CondensedPages;
-use super::{PagedMapping, get, put};
+use super::{PagedMapping, Slot, get, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::cache_part::{CacheRoom, Condense};
@@ -10,7 +10,7 @@ use crate::page_mapped::directory::PartRead;
 use crate::page_mapped::mapping::{MISLAID, Place, entry_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::boxed::Box;
-use phelsuma_nand::{LogicalPage, Nand};
+use phelsuma_nand::{LogicalPage, Nand, Time};
 
 impl PagedMapping {
     /// Translation pages are kept from now on in so many bytes as the cache's room says.
@@ -30,13 +30,14 @@ impl PagedMapping {
             return entry;
         }
         let condensed = self.condensed.as_mut();
-        if let Some(entry) =
+        if let Some((entry, since)) =
             condensed.and_then(|condensed| if is_used { condensed.entry(key) } else { condensed.peek(key) })
         {
+            io.wait_until(since);
             return entry;
         }
         let part = self.translation_page_of(key);
-        match self.table.peek(io, part) {
+        let entry = match self.table.peek(io, part) {
             PartRead::Nowhere => entry_of(Place::Nowhere),
             PartRead::Bytes(bytes, version) => {
                 if let Some(prefetch) = self.prefetch.as_mut().filter(|_| is_used) {
@@ -52,15 +53,39 @@ impl PagedMapping {
                 self.damaged = true;
                 MISLAID
             }
+        };
+        if let Some(condensed) = self.condensed.as_mut().filter(|_| is_used) {
+            condensed.arrives(part, io.read_done());
         }
+        entry
+    }
+
+    /// Where `key` is, as far as RAM has it, and from when on. Counts as a hit of the cache or of a condensed page, and as
+    /// a use of it.
+    #[inline]
+    pub(super) fn place_in_ram(&mut self, key: LogicalPage, now: Time) -> Option<(Place, Time)> {
+        let Some(slot) = self.cache.find(key.0) else {
+            let found = self.condensed_place(key)?;
+            self.tally.misses += 1;
+            return Some((found.0, found.1.max(now)));
+        };
+        self.tally.hits += 1;
+        self.cache.touch(slot);
+        Some((self.place(self.cache.value(slot)), self.since(slot, now)))
+    }
+
+    /// From when on a cached entry is there: one that is dirty was made in RAM.
+    #[inline]
+    pub(super) fn since(&self, slot: Slot, now: Time) -> Time {
+        if self.cache.is_dirty(slot) { now } else { self.arriving.since(self.cache.key(slot), now) }
     }
 
     /// Where a logical page is that is not cached, if a condensed translation page says so. With a log that is not all
     /// there is.
-    pub(super) fn condensed_place(&mut self, key: LogicalPage) -> Option<Place> {
+    fn condensed_place(&mut self, key: LogicalPage) -> Option<(Place, Time)> {
         let condensed = self.condensed.as_mut().filter(|_| self.log.is_none())?;
-        let entry = condensed.entry(key.0)?;
-        Some(self.place(entry))
+        let (entry, since) = condensed.entry(key.0)?;
+        Some((self.place(entry), since))
     }
 
     /// A translation page that is condensed otherwise than flash has it: for checks.
@@ -70,7 +95,7 @@ impl PagedMapping {
         (0..table.parts()).filter(|part| condensed.has(*part)).find(|part| {
             let PartRead::Bytes(bytes, _) = table.peek(io, *part) else { return false };
             let differs = |index: &u32| {
-                condensed.peek(part * entries_per_page + index).is_some_and(|entry| entry != get(bytes, *index))
+                condensed.peek(part * entries_per_page + index).is_some_and(|(entry, _)| entry != get(bytes, *index))
             };
             (0..entries_per_page).any(|index| differs(&index))
         })
@@ -79,7 +104,8 @@ impl PagedMapping {
     /// Fetches a translation page into `page`.
     #[inline]
     pub(super) fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
-        if let Some((entries, version)) = self.condensed.as_ref().and_then(|condensed| condensed.whole(part)) {
+        if let Some((entries, version, since)) = self.condensed.as_ref().and_then(|condensed| condensed.whole(part)) {
+            io.wait_until(since);
             (0..).zip(entries).for_each(|(index, entry)| put(&mut self.page, index, entry));
             self.loaded = version;
             return;
@@ -119,6 +145,7 @@ impl PagedMapping {
             && self.barriers.keeps(Barrier::CondensedFollowsFlash)
         {
             condensed.enter(part, version, &self.page);
+            condensed.arrives(part, io.read_done());
         }
         Ok(())
     }

@@ -17,6 +17,7 @@
 //! Trims are written through: the translation page is synchronized with the trimmed entries in it, so that they are
 //! durable at once. With a mapping log they are entries of the next spill.
 
+mod arriving;
 mod cache;
 mod checkpoints;
 mod condensed;
@@ -46,6 +47,7 @@ use crate::page_mapped::needs::Needs;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use arriving::Arriving;
 use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
 use condensed::CondensedPages;
@@ -67,6 +69,8 @@ pub(crate) struct PagedMapping {
     /// Where the translation pages are.
     table: TranslationTable,
     cache: MappingCache,
+    /// What of the cache is being read.
+    arriving: Arriving,
     /// Translation pages in fewer bytes, where any are kept.
     condensed: Option<Box<CondensedPages>>,
     on_miss: OnMiss,
@@ -150,6 +154,7 @@ impl PagedMapping {
             entries_per_page,
             table: TranslationTable::new(geometry, logical_pages, directory),
             cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page, evict),
+            arriving: Arriving::new(),
             condensed: None,
             on_miss,
             fetches_for_placement: None,

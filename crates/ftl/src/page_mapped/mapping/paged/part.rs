@@ -14,7 +14,7 @@ use crate::page_mapped::meta_io::MetaIo;
 use crate::{Counter, FtlError, RamLedger};
 use alloc::vec::Vec;
 use core::ops::Range;
-use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
+use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, Time};
 
 impl Mapping for PagedMapping {
     fn kind(&self) -> Kind {
@@ -35,15 +35,13 @@ impl Mapping for PagedMapping {
 
     /// Where `key` is; its entry is cached from now on, or its translation page is condensed.
     fn lookup<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage, before: &mut Vec<Page>) -> Place {
-        if let Some(place) = self.cached(key) {
+        if let Some((place, since)) = self.cached(key, io.read_done()) {
+            io.wait_until(since);
             return place;
         }
         self.tally.misses += 1;
-        let entry = self.entry_on_flash(io, key.0, true);
         // A drive that cannot be written any more can still be read: then the entry is not cached.
-        if self.place(entry) != Place::Lost && self.insert(io, key.0, entry, before).is_ok() {
-            self.insert_prefetched(key.0);
-        }
+        let (entry, _) = self.fetch(io, key.0, false, before);
         self.place(entry)
     }
 
@@ -55,7 +53,10 @@ impl Mapping for PagedMapping {
     /// Where `key` is, without any change to the cache.
     fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
         match self.cache.find(key.0) {
-            Some(slot) => self.place(self.cache.value(slot)),
+            Some(slot) => {
+                io.wait_until(self.since(slot, io.read_done()));
+                self.place(self.cache.value(slot))
+            }
             None => {
                 let entry = self.entry_on_flash(io, key.0, false);
                 self.place(entry)
@@ -63,17 +64,9 @@ impl Mapping for PagedMapping {
         }
     }
 
-    /// Where `key` is, as far as RAM has it. Counts as a hit of the cache or of a condensed page, and as a use of it.
     #[inline]
-    fn cached(&mut self, key: LogicalPage) -> Option<Place> {
-        let Some(slot) = self.cache.find(key.0) else {
-            let place = self.condensed_place(key)?;
-            self.tally.misses += 1;
-            return Some(place);
-        };
-        self.tally.hits += 1;
-        self.cache.touch(slot);
-        Some(self.place(self.cache.value(slot)))
+    fn cached(&mut self, key: LogicalPage, now: Time) -> Option<(Place, Time)> {
+        self.place_in_ram(key, now)
     }
 
     /// Fetches the translation pages from the host's memory that are likely to be read when the entries of these pages
@@ -128,15 +121,13 @@ impl Mapping for PagedMapping {
         if let Some(slot) = self.cache.find(key.0) {
             self.tally.hits += u64::from(by_host);
             self.cache.touch(slot);
+            io.wait_until(self.since(slot, io.read_done()));
             return Ok(());
         }
         self.tally.misses += u64::from(by_host);
         if by_host && self.fetches() {
             self.tally.fetched_for_placement += u64::from(self.on_miss == OnMiss::Lazy);
-            let entry = self.entry_on_flash(io, key.0, true);
-            self.insert(io, key.0, entry, before)?;
-            self.insert_prefetched(key.0);
-            return Ok(());
+            return self.fetch(io, key.0, true, before).1;
         }
         self.make_room(io, key.0, before)
     }
@@ -475,6 +466,7 @@ impl Mapping for PagedMapping {
     fn ram(&self, ledger: &mut RamLedger) {
         self.table.ram(ledger);
         self.cache.ram(ledger);
+        self.arriving.ram(ledger);
         if let Some(condensed) = &self.condensed {
             condensed.ram(ledger);
         }

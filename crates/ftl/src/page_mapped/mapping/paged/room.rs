@@ -6,7 +6,7 @@ use crate::FtlError;
 use crate::page_mapped::mapping::Place;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec::Vec;
-use phelsuma_nand::{Nand, Page};
+use phelsuma_nand::{Nand, Page, Time};
 
 impl PagedMapping {
     /// A new entry, clean, evicting another where there is no room.
@@ -19,6 +19,28 @@ impl PagedMapping {
     ) -> Result<Slot, FtlError> {
         self.make_room(io, key, before)?;
         Ok(self.cache.insert(key, entry))
+    }
+
+    /// Reads `key`'s entry, which is not cached; it is cached from now on, with those that come along. One that is lost
+    /// is where it is going to be written.
+    pub(super) fn fetch<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        key: u32,
+        is_written: bool,
+        before: &mut Vec<Page>,
+    ) -> (u32, Result<(), FtlError>) {
+        let now = io.read_done();
+        let entry = self.entry_on_flash(io, key, true);
+        let since = io.read_done();
+        if self.place(entry) == Place::Lost && !is_written {
+            return (entry, Ok(()));
+        }
+        let inserted = self.insert(io, key, entry, before).map(|_| {
+            self.arriving.note(key, since, now);
+            self.insert_prefetched(key, since, now);
+        });
+        (entry, inserted)
     }
 
     /// There is room for `key`'s entry in the cache from now on, by one synchronization at the most.
@@ -57,7 +79,7 @@ impl PagedMapping {
 
     /// The entries that were gathered when `key` was missed, which is cached by now, are cached too.
     #[inline]
-    pub(super) fn insert_prefetched(&mut self, key: u32) {
+    pub(super) fn insert_prefetched(&mut self, key: u32, since: Time, now: Time) {
         let Some(mut prefetch) = self.prefetch.take() else { return };
         let (part, mut entered) = (self.translation_page_of(key), 0);
         'entries: for (key, entry) in prefetch.take() {
@@ -73,6 +95,7 @@ impl PagedMapping {
                 self.cache.leave(going);
             }
             self.cache.insert_prefetched(key, entry);
+            self.arriving.note(key, since, now);
             entered += 1;
         }
         debug_assert!(self.cache.find(key).is_some(), "what was missed went for what was not");

@@ -24,6 +24,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use models::Models;
+use phelsuma_nand::Time;
 use phelsuma_nand::state::Preserve;
 use runs::Runs;
 use segments::LearnedSegments;
@@ -82,6 +83,8 @@ struct CondensedPage {
     translation_page: u32,
     /// When the translation page was synchronized.
     version: u64,
+    /// When it is in RAM.
+    since: Time,
     /// None where the place is vacant.
     form: Option<Box<Form>>,
     links: Links,
@@ -160,15 +163,15 @@ impl CondensedPages {
         self.find(translation_page).is_some()
     }
 
-    /// The entry of a logical page as flash has it, if that is to be had; nothing changes.
-    pub(super) fn peek(&self, key: u32) -> Option<u32> {
-        let (_, form) = self.find(key / self.entries_per_page)?;
-        form.entry(self.dealt_to(key % self.entries_per_page))
+    /// The entry of a logical page as flash has it, if that is to be had, and from when on; nothing changes.
+    pub(super) fn peek(&self, key: u32) -> Option<(u32, Time)> {
+        let (at, form) = self.find(key / self.entries_per_page)?;
+        Some((form.entry(self.dealt_to(key % self.entries_per_page))?, self.pages[at as usize].since))
     }
 
     /// The same, and its page has been used.
     #[inline]
-    pub(super) fn entry(&mut self, key: u32) -> Option<u32> {
+    pub(super) fn entry(&mut self, key: u32) -> Option<(u32, Time)> {
         let (at, form) = self.find(key / self.entries_per_page)?;
         let entry = form.entry(self.dealt_to(key % self.entries_per_page))?;
         if at != self.order.newest {
@@ -176,14 +179,23 @@ impl CondensedPages {
             self.order.put_newest(at, &mut self.pages, |page| &mut page.links);
         }
         self.hits += 1;
-        Some(entry)
+        Some((entry, self.pages[at as usize].since))
     }
 
-    /// Every entry of a translation page, and when it was synchronized: where its form has them all.
-    pub(super) fn whole(&self, translation_page: u32) -> Option<(impl Iterator<Item = u32> + '_, u64)> {
+    /// Every entry of a translation page, when it was synchronized, and from when on they are to be had: where its form
+    /// has them all.
+    pub(super) fn whole(&self, translation_page: u32) -> Option<(impl Iterator<Item = u32> + '_, u64, Time)> {
         let (at, form) = self.find(translation_page)?;
         let entries = (0..self.entries_per_page).map(|index| form.entry(self.dealt_to(index)).unwrap_or(NOWHERE));
-        form.is_whole().then_some((entries, self.pages[at as usize].version))
+        let page = &self.pages[at as usize];
+        form.is_whole().then_some((entries, page.version, page.since))
+    }
+
+    /// The bytes from which a translation page has been condensed, if it has, are in RAM from `since` on.
+    pub(super) fn arrives(&mut self, translation_page: u32, since: Time) {
+        if let Some((at, _)) = self.find(translation_page) {
+            self.pages[at as usize].since = since;
+        }
     }
 
     /// Flash has these entries of a translation page from now on, or had them before, as it was synchronized then.
@@ -212,7 +224,7 @@ impl CondensedPages {
         let buckets = self.buckets.len();
         let bucket = &mut self.buckets[scattered(translation_page, buckets)];
         let (form, links) = (Some(Box::new(form)), Links::NONE);
-        let page = CondensedPage { translation_page, version, form, links, next: *bucket };
+        let page = CondensedPage { translation_page, version, since: Time::ZERO, form, links, next: *bucket };
         let at = match self.vacant {
             NONE => {
                 self.pages.push(page);

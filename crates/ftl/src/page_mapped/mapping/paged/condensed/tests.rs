@@ -118,7 +118,7 @@ fn they_are_what_was_entered_last_within_their_bytes() {
                     let index = random(&mut state, ENTRIES);
                     let key = part * ENTRIES + index;
                     assert_eq!(pages.peek(key), pages.entry(key));
-                    if let Some(entry) = pages.entry(key) {
+                    if let Some((entry, _)) = pages.entry(key) {
                         had += 1;
                         assert_eq!(
                             entry,
@@ -126,7 +126,7 @@ fn they_are_what_was_entered_last_within_their_bytes() {
                             "{condense:?}, {dies} dies"
                         );
                     }
-                    if let Some((entries, _)) = pages.whole(part) {
+                    if let Some((entries, ..)) = pages.whole(part) {
                         assert_eq!(entries.collect::<Vec<u32>>(), on_flash[part as usize].unwrap());
                     }
                 }

@@ -137,6 +137,7 @@ impl TranslationTree {
             return self.root[index as usize];
         }
         if let Some(slot) = self.nodes.find(node) {
+            io.wait_until(self.nodes.since(slot));
             return get(self.nodes.bytes(slot), index);
         }
         let (parent, place) = self.shape.parent(node);
@@ -171,6 +172,7 @@ impl TranslationTree {
         writes: Writes,
     ) -> Result<Option<NodeSlot>, FtlError> {
         if let Some(slot) = self.nodes.find(node) {
+            io.wait_until(self.nodes.since(slot));
             self.nodes.touch(slot);
             return Ok(Some(slot));
         }
@@ -249,6 +251,8 @@ impl TranslationTree {
                 }
             }
         };
+        self.nodes.set_since(slot, io.read_done());
+        let into = self.nodes.bytes_mut(slot);
         for index in 0..children {
             let entry = get(into, index);
             if lost || entry < LOST && !geometry.contains(Page(entry)) {

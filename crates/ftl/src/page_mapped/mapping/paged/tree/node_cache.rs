@@ -3,6 +3,7 @@
 use crate::RamLedger;
 use alloc::vec;
 use alloc::vec::Vec;
+use phelsuma_nand::Time;
 use phelsuma_nand::state::Preserve;
 
 const NONE: u32 = u32::MAX;
@@ -17,6 +18,8 @@ struct Node {
     /// As they stand on flash, or are to.
     bytes: Vec<u8>,
     dirty: bool,
+    /// When its bytes are in RAM.
+    since: Time,
     /// When it was used last.
     used: u64,
 }
@@ -69,6 +72,15 @@ impl NodeCache {
         &mut self.nodes[slot.0].bytes
     }
 
+    /// When the node's bytes are in RAM: its read may have begun for another request.
+    pub(super) fn since(&self, slot: NodeSlot) -> Time {
+        self.nodes[slot.0].since
+    }
+
+    pub(super) fn set_since(&mut self, slot: NodeSlot, since: Time) {
+        self.nodes[slot.0].since = since;
+    }
+
     pub(super) fn is_dirty(&self, slot: NodeSlot) -> bool {
         self.nodes[slot.0].dirty
     }
@@ -87,7 +99,7 @@ impl NodeCache {
         if self.nodes.len() == self.capacity as usize {
             return None;
         }
-        self.nodes.push(Node { number: NONE, bytes: vec![0xff; self.page_bytes], dirty: false, used: 0 });
+        self.nodes.push(Node { number: NONE, bytes: vec![0xff; self.page_bytes], dirty: false, since: Time::ZERO, used: 0 });
         Some(NodeSlot(self.nodes.len() - 1))
     }
 
