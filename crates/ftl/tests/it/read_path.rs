@@ -65,16 +65,16 @@ fn what_another_request_reads_is_there_when_its_read_ends() {
         let (nand, ftl) = (&mut host.plug, host.ftl.as_mut().unwrap());
         let mut overtaken = 0;
         let mut at = host.acked;
-        for first in (0..pages - 1024).step_by(1024) {
+        for first in (0..pages - 1024).step_by(1024).flat_map(|first| (first..first + 8).step_by(2)) {
             let mut sink = |_: LogicalPage, page: HostPage<'_>| assert!(matches!(page, HostPage::Data(_)), "{preset}");
-            let mut read = |nand: &mut Plug, key, pages| {
+            let mut read = |nand: &mut Plug, key| {
                 let before = *nand.stats();
-                let done = ftl.read(nand, LogicalPage(key), pages, Purpose::Host, at, &mut sink).unwrap();
+                let done = ftl.read(nand, LogicalPage(key), 1, Purpose::Host, at, &mut sink).unwrap();
                 let done_of = nand.stats().since(&before);
                 (done, done_of.total().reads + done_of.total().spare_reads)
             };
-            let (done, alone) = read(nand, first, 2);
-            let (done_behind, reads) = read(nand, first + behind, 1);
+            let (done, alone) = read(nand, first);
+            let (done_behind, reads) = read(nand, first + behind);
             if alone >= one_after_another && reads < alone {
                 overtaken += 1;
                 let least = Time(at.0 + one_after_another * page);
