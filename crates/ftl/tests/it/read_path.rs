@@ -51,13 +51,17 @@ fn what_another_request_reads_is_there_when_its_read_ends() {
         ("leaftl", 1, 2),
         ("learnedftl", 1, 2),
         ("mu-ftl", 1, 2),
-        ("superblock", 1, 2),
+        // Of the next logical block, in the same map.
+        ("superblock", 32, 2),
         // The next translation page, below the same node.
         ("ib-ftl", 512, 3),
     ] {
         let mut config = config(preset, pages);
         if config.composition.has_cache() {
             config.composition.set("mapping.cache", if preset == "tpftl" { "24" } else { "2048" }).unwrap();
+        }
+        if preset == "ib-ftl" {
+            [("mapping.fanout", "3"), ("mapping.nodes", "4")].map(|(name, value)| config.composition.set(name, value).unwrap());
         }
         let mut host = Host::new(chips(geometry), config, 1);
         (0..pages / 64).for_each(|part| host.write(64 * part, 64, false).unwrap());
@@ -66,7 +70,7 @@ fn what_another_request_reads_is_there_when_its_read_ends() {
         let mut overtaken = 0;
         let mut at = host.acked;
         // In order at last, so that nodes leave for entries: then tpftl has more of them come along.
-        for first in (0..7).map(|part| 512 * part).chain((100..160).step_by(2)) {
+        for first in (0..7).map(|part| 512 * part).chain((0..7).flat_map(|part| (512 * part + 100..512 * part + 160).step_by(2))) {
             let mut sink = |_: LogicalPage, page: HostPage<'_>| assert!(matches!(page, HostPage::Data(_)), "{preset}");
             let mut read = |nand: &mut Plug, key| {
                 let before = *nand.stats();
