@@ -69,7 +69,10 @@ fn what_another_request_reads_is_there_when_its_read_ends() {
             let (done_behind, reads_behind) = read(nand, first + behind);
             if reads_behind < reads {
                 found += 1;
-                assert!(done_behind >= done, "{preset}: page {first} from {at} to {done}, that behind it to {done_behind}");
+                assert!(
+                    done_behind >= done,
+                    "{preset}: page {first} from {at} to {done}, that behind it to {done_behind}"
+                );
             }
             at = done.max(done_behind);
         }

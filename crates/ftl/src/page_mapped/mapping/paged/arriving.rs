@@ -98,7 +98,7 @@ mod tests {
             assert!(since >= 1000 + u64::from(read), "read {read}");
             assert!(!noted || since == 1000 + u64::from(read), "read {read}");
         }
-        assert!(arriving.since(1, Time(0)).0 < 1000 + u64::from(reads), "an entry waits for the reads without a place alone");
+        assert!(arriving.since(1, Time(0)).0 < 1000 + u64::from(reads), "it waits for reads without a place alone");
         arriving.note(5, Time(9000), Time(8000));
         assert_eq!((arriving.arrivals.len(), arriving.since(1, Time(8500))), (1, Time(8500)));
     }

@@ -99,7 +99,13 @@ impl NodeCache {
         if self.nodes.len() == self.capacity as usize {
             return None;
         }
-        self.nodes.push(Node { number: NONE, bytes: vec![0xff; self.page_bytes], dirty: false, since: Time::ZERO, used: 0 });
+        self.nodes.push(Node {
+            number: NONE,
+            bytes: vec![0xff; self.page_bytes],
+            dirty: false,
+            since: Time::ZERO,
+            used: 0,
+        });
         Some(NodeSlot(self.nodes.len() - 1))
     }
 
