@@ -135,6 +135,9 @@ barriers! {
     DirtyLimitKept,
     /// The blocks that the battery may need are not used for anything else.
     BatteryFindsRoom,
+    /// On a drive with a battery a page of metadata says in whose place it was programmed, where that program failed: no
+    /// other unreadable page is taken for a failed program.
+    FailedNamed,
     /// A seal is believed only if nothing is younger: that of a battery, or of a snapshot.
     SealIsYoungest,
     /// A damaged structure is not sealed.

@@ -10,6 +10,7 @@
 //!                       bit 31 30       24 23                     0
 //!  any kind, first page   |  .  . . . . . |      erase count      |  wear levelling
 //!  translation page       |D|. . . . . . .|. . . . . . . . . . . .|  GeckoRec: D, damage
+//!  metadata of a battery  |.| in place of |. . . . . . . . . . . .|  a page whose program failed
 //!  translation page       | oldest open   |        after          |  synchronize: 16 bits each
 //!  user page              |     the page that it made stale       |  synchronize, page validity log
 //!  user page              |     life      |. . . . . . . . . . . .|  placements that keep lives
@@ -36,6 +37,33 @@ pub(crate) const SCAN_MARK: Owner = Owner { kind: Some(Kind::Translation), first
 /// The page that a user page made stale, for a recovery that fills a page validity log.
 pub(crate) const BACK_POINTER: Owner = Owner { kind: Some(Kind::User), first_page_alone: false, bits: u32::MAX };
 
+/// The page whose program failed, in whose place this one was programmed (`durability/battery/recover.rs`). Bitmap pages
+/// carry it as well: those that a battery saves stand among translation pages.
+pub(crate) const IN_PLACE_OF: Owner = Owner { kind: Some(Kind::Translation), first_page_alone: false, bits: 0x7f << IN_PLACE_AT };
+
+const IN_PLACE_AT: u32 = 24;
+
+/// Seven bits of a page's number that tell it from most others, and from no page.
+fn shortened(page: Page) -> u32 {
+    page.0 % 127 + 1
+}
+
+/// The pages in whose places others were programmed, as far as seven bits tell.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct InPlaceOf(u128);
+
+impl InPlaceOf {
+    /// A page with these marks was read.
+    pub(crate) fn note(&mut self, marks: SpareMarks) {
+        self.0 |= 1 << ((marks.0 & IN_PLACE_OF.bits) >> IN_PLACE_AT);
+    }
+
+    /// Whether one of them may be this page.
+    pub(crate) fn may_be(self, failed: Page) -> bool {
+        self.0 >> shortened(failed) & 1 != 0
+    }
+}
+
 /// How long a user page is likely to live, as its placement encodes it (`policy/placements/lifetimes.rs`).
 pub(crate) const LIFE: Owner = Owner { kind: Some(Kind::User), first_page_alone: false, bits: 0xff << LIFE_AT };
 
@@ -46,6 +74,7 @@ const LIFE_AT: u32 = 24;
 const DAMAGE_BEFORE: u32 = 1;
 
 const _: () = assert!(ERASE_COUNT.is_apart_from(DAMAGE), "wear levelling and GeckoRec can be parts of one drive");
+const _: () = assert!(ERASE_COUNT.is_apart_from(IN_PLACE_OF), "wear levelling goes with a battery");
 const _: () = assert!(ERASE_COUNT.is_apart_from(LIFE), "a placement that keeps lives goes with wear levelling");
 const _: () = assert!(SCAN_MARK.is_apart_from(BACK_POINTER), "a page validity log is synchronized with both");
 
@@ -161,6 +190,11 @@ impl SpareMarks {
         Self(self.0 & !ERASE_COUNT.bits | erases.unwrap_or(0).min(ERASE_COUNT.bits))
     }
 
+    /// The same marks of a page that is programmed in the place of one whose program failed.
+    pub(crate) fn in_place_of(self, failed: Page) -> Self {
+        Self(self.0 & !IN_PLACE_OF.bits | shortened(failed) << IN_PLACE_AT)
+    }
+
     /// As it is programmed.
     #[inline]
     pub(crate) fn aux(self) -> u32 {
@@ -195,6 +229,20 @@ mod tests {
         let marks = SpareMarks::with_life(0xa5).with_erase_count(Some(u32::MAX));
         assert_eq!((marks.life(), marks.erase_count()), (0xa5, 0x00ff_ffff));
         assert_eq!(marks.with_erase_count(None), SpareMarks::with_life(0xa5));
+    }
+
+    #[test]
+    fn a_page_is_in_the_place_of_one_at_the_most() {
+        let mut none = InPlaceOf::default();
+        none.note(SpareMarks::NONE.with_erase_count(Some(u32::MAX)));
+        assert!((0..1000).all(|page| !none.may_be(Page(page))));
+        for (failed, erases) in [(Page(0), 0), (Page(126), 7), (Page(127), u32::MAX), (Page(u32::MAX), 12_345)] {
+            let marks = SpareMarks::NONE.in_place_of(Page(3)).in_place_of(failed).with_erase_count(Some(erases));
+            let mut one = none;
+            one.note(marks);
+            assert!(one.may_be(failed) && marks.erase_count() == erases.min(0x00ff_ffff));
+            assert!((1..=100).all(|by| !one.may_be(Page(failed.0 ^ by))), "{failed}");
+        }
     }
 
     #[test]

@@ -40,6 +40,9 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         let clock = Clock::new(geometry.dies(), 0, 0);
         let mut blocks =
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
+        if composition.power == PowerPart::Battery {
+            blocks.name_failed();
+        }
         blocks.note(composition.victim.wants().or(composition.placement.wants()));
         if validity.is_on_flash() {
             blocks.news.tell_of_erases();
@@ -137,6 +140,10 @@ pub(super) fn scheme_of(
     }
     Ok(match (config.composition.power, mapping, validity) {
         (PowerPart::Scan, ..) => Survival::Scan,
+        (PowerPart::Battery, AnyMapping::Paged(paged), _) => {
+            paged.remember_unreadable();
+            Survival::Battery(Battery::new(least_free(geometry, config)?, barriers))
+        }
         (PowerPart::Battery, ..) => Survival::Battery(Battery::new(least_free(geometry, config)?, barriers)),
         (PowerPart::GeckoRec { .. }, AnyMapping::Paged(paged), AnyValidity::Gecko(gecko)) => {
             Survival::GeckoRec(gecko_rec(geometry, paged, gecko, barriers))

@@ -3,6 +3,7 @@
 //!
 //! While the drive serves, the blocks that the battery may need are used for nothing else.
 
+mod failed;
 mod recover;
 mod restore;
 mod save;

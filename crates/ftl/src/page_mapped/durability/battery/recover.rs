@@ -22,16 +22,20 @@
 //!   bad page is older than the page behind it. Or, on one die, it is older than the block of translation pages begun
 //!   next. Every translation page that was written after that is beyond doubt. All others are lost. They are written
 //!   anew as lost before the bad page can be erased: the next recovery must not find an older copy and no doubt.
-//! - A program that fails leaves such a page, too, as the last one of its block, and its content is written again at
-//!   once. So a last page is taken for one of these if any translation page was written after the one in front of it.
-//!   Then nothing is lost. That is wrong where the last page of a block went bad by itself and others were written
-//!   later, or, on several dies, beside it. Then the copy before it counts.
+//! - A program that fails leaves such a page, too, as the last one of its block. Its content is written again at once,
+//!   and the spare area of that page says in whose place it stands. Then nothing is lost. A last page in whose place none
+//!   stands went bad by itself, but for the first page of a block, which does not show what stood there, and for pages
+//!   that a cut without warning may have met.
+//! - The block of a failed program is emptied first of all, as it is before the power fails: the page that stands in its
+//!   place must not be erased before it.
 
 use super::Battery;
+use super::failed::FailedPrograms;
 use super::store::{BatteryDrive, SavedStore};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::Spread;
+use crate::medium::window;
 use crate::page_mapped::durability::Survival;
 use crate::page_mapped::durability::common::Described;
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
@@ -46,6 +50,7 @@ use phelsuma_nand::{Block, Geometry, Kind, LogicalPage, Nand, Page, Spare, Spare
 #[derive(Clone, Copy)]
 struct Unreadable {
     block: Block,
+    page: Page,
     /// Programmed after this `seq`, and before this one, where its block shows it.
     after: u64,
     before: u64,
@@ -64,6 +69,7 @@ struct TableScan {
     /// By translation page: the newest copy.
     newest: Vec<Option<(Page, u64, u64)>>,
     unreadable: Vec<Unreadable>,
+    failed: FailedPrograms,
     /// The stream of a bitmap in flash.
     bitmap_stream: Option<u8>,
     barriers: Barriers,
@@ -80,6 +86,7 @@ impl TableScan {
             holds_users: vec![false; blocks],
             newest: vec![None; drive.ftl.mapping.parts() as usize],
             unreadable: Vec::new(),
+            failed: FailedPrograms::default(),
             bitmap_stream: drive.ftl.validity.is_on_flash().then_some(drive.ftl.streams.validity),
             barriers: drive.ftl.blocks.barriers(),
         }
@@ -93,6 +100,7 @@ impl TableScan {
             *first = spare.seq;
         }
         self.holds_users[block.index()] |= spare.kind == Kind::User;
+        self.failed.note(spare);
         if spare.kind == Kind::Translation {
             self.holds_translation[block.index()] = true;
             if let Some(newest) = self.newest.get_mut(spare.key as usize)
@@ -135,7 +143,7 @@ impl TableScan {
                 }
                 SpareRead::Unreadable => {
                     self.unreadable[of_others..].iter_mut().for_each(|unreadable| unreadable.is_last = false);
-                    self.unreadable.push(Unreadable { block, after, before: u64::MAX, is_last: true });
+                    self.unreadable.push(Unreadable { block, page, after, before: u64::MAX, is_last: true });
                 }
             }
         }
@@ -145,16 +153,14 @@ impl TableScan {
         }
     }
 
-    /// Nothing readable may be left behind an unreadable page. But on one die a stream has one block open, and a
+    /// Nothing readable may be left behind an unreadable page. But a stream has one block open on each die, and a
     /// recovery leaves it as it is. So the pages of a block were programmed before the next block of translation pages
-    /// was begun. On several dies it has several, and which of them were open at once is not recorded.
+    /// was begun there. (A die without a free block takes one of another die's. Then that bound may be too low.)
     fn bound(&mut self, geometry: &Geometry) {
-        if geometry.dies() > 1 {
-            return;
-        }
         for page in self.unreadable.iter_mut().filter(|page| page.after > 0) {
-            let blocks = self.first_seq.iter().zip(&self.holds_translation);
-            let begun = blocks.filter(|(begun, holds)| **holds && **begun > page.after).map(|(begun, _)| *begun);
+            let of_die = |block: &Block| geometry.die_of(*block) == geometry.die_of(page.block);
+            let blocks = (0..geometry.blocks()).map(Block).filter(of_die).filter(|b| self.holds_translation[b.index()]);
+            let begun = blocks.map(|block| self.first_seq[block.index()]).filter(|begun| *begun > page.after);
             page.before = begun.fold(page.before, u64::min);
             debug_assert!(page.before > page.after, "nothing can have been programmed in between");
         }
@@ -162,10 +168,15 @@ impl TableScan {
 
     /// Leaves those unreadable pages that may hold the newest copy of a translation page, and forgets the copies that
     /// were found of those translation pages. It returns the translation pages whose newest copy is lost.
-    fn doubt(&mut self) -> Vec<u32> {
+    fn doubt(&mut self, geometry: &Geometry) -> Vec<u32> {
         let newest = self.newest.iter().flatten().map(|(_, _, seq)| *seq).max().unwrap_or(0);
         debug_assert!(newest <= self.seq_max, "a translation page was not noted");
-        self.unreadable.retain(|page| !(page.is_last && page.after < newest));
+        let in_flight = window(geometry.dies()) as u64;
+        self.unreadable.retain(|page| {
+            let may_be_of_others = page.after == 0 || page.after + in_flight > self.seq_max;
+            let is_written_again = self.failed.left(page.page) || page.is_last && may_be_of_others;
+            !(is_written_again && page.after < newest)
+        });
         let Some(beyond_doubt) = self.unreadable.iter().map(|page| page.before).max() else { return Vec::new() };
         let mut lost = Vec::new();
         for (part, found) in self.newest.iter_mut().enumerate() {
@@ -203,7 +214,8 @@ fn blank<V: SavedStore, N: Nand>(
     described: &mut Described<'_, N>,
     spread: Option<Spread>,
 ) -> Result<PageMapped<PagedMapping, V>, FtlError> {
-    let (paged, store) = described.parts()?;
+    let (mut paged, store): (PagedMapping, V) = described.parts()?;
+    paged.remember_unreadable();
     let battery = Battery::new(least_free(&described.geometry(), described.config)?, described.config.barriers());
     described.drive((paged, store, Survival::Battery(battery)), spread)
 }
@@ -218,7 +230,9 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
             scan.block(self, *block);
         }
         scan.bound(&geometry);
-        for part in scan.doubt() {
+        let last = scan.unreadable.iter().filter(|page| page.is_last && page.after > 0).map(|page| page.page);
+        scan.failed.blocks(&geometry, last).for_each(|block| self.ftl.blocks.found_failed(block));
+        for part in scan.doubt(&geometry) {
             self.ftl.mapping.enter_lost(part);
         }
 

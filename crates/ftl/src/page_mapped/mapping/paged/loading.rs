@@ -51,6 +51,9 @@ impl PagedMapping {
             PartRead::Unreadable => {
                 self.tally.translation_pages_unreadable += 1;
                 self.damaged = true;
+                if let Some(unreadable) = &mut self.unreadable {
+                    unreadable.found(part);
+                }
                 MISLAID
             }
         };
@@ -104,6 +107,10 @@ impl PagedMapping {
     /// Fetches a translation page into `page`.
     #[inline]
     pub(super) fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
+        let place = self.table.place_in_ram(part);
+        if let Some(unreadable) = &mut self.unreadable {
+            unreadable.loaded(None);
+        }
         if let Some((entries, version, since)) = self.condensed.as_ref().and_then(|condensed| condensed.whole(part)) {
             io.wait_until(since);
             (0..).zip(entries).for_each(|(index, entry)| put(&mut self.page, index, entry));
@@ -117,7 +124,13 @@ impl PagedMapping {
                 self.loaded = version;
             }
             PartRead::Nowhere => self.page.fill(0xff),
-            PartRead::Unreadable => self.load_lost(),
+            PartRead::Unreadable => {
+                self.load_lost();
+                if let Some(unreadable) = &mut self.unreadable {
+                    unreadable.found(part);
+                    unreadable.loaded(place);
+                }
+            }
         }
     }
 
@@ -140,7 +153,11 @@ impl PagedMapping {
         part: u32,
         version: u64,
     ) -> Result<(), FtlError> {
+        let marks = self.unreadable.as_ref().map_or(marks, |unreadable| unreadable.marks(marks));
         self.table.write(io, marks, part, version, &self.page)?;
+        if let Some(unreadable) = &mut self.unreadable {
+            unreadable.written(part);
+        }
         if let Some(condensed) = &mut self.condensed
             && self.barriers.keeps(Barrier::CondensedFollowsFlash)
         {

@@ -34,6 +34,7 @@ mod scan_mark;
 mod synchronized;
 mod table;
 mod tree;
+mod unreadable;
 
 use super::{LOST, MISLAID, NOWHERE, Place, TRIMMED, TRIMMED_FROM, entry_of, place_of};
 use crate::FtlError;
@@ -59,6 +60,7 @@ use phelsuma_nand::{Geometry, LogicalPage, Nand, Page};
 use prefetching::Prefetching;
 use synchronized::Says;
 use table::{TranslationTable, node_needs};
+use unreadable::UnreadablePages;
 
 /// The demand-paged mapping.
 #[derive(Clone, Preserve)]
@@ -92,6 +94,8 @@ pub(crate) struct PagedMapping {
     /// are live. It stays so. Validity takes pages that only the lost translation page named for live until their
     /// blocks are collected, however often the translation page is written anew meanwhile.
     damaged: bool,
+    /// The translation pages that did so, where it matters which.
+    unreadable: Option<UnreadablePages>,
     /// The translation page being changed.
     page: Vec<u8>,
     /// When `page` was synchronized last, in program order; 0 where it never was.
@@ -166,6 +170,7 @@ impl PagedMapping {
             log: None,
             names_trimmed: false,
             damaged: false,
+            unreadable: None,
             page: vec![0; geometry.page_bytes() as usize],
             loaded: 0,
             tally: Tally::default(),

@@ -1,0 +1,72 @@
+//! Translation pages that RAM knows of and flash does not give back, on a drive with a battery.
+//!
+//! A recovery that reads spare areas alone cannot find out which translation page an unreadable page was. It would doubt
+//! all that were written before the page behind it. So each is written anew as lost, at the latest when the power fails,
+//! and its spare area says in whose place it stands.
+
+use super::PagedMapping;
+use crate::FtlError;
+use crate::medium::marks::SpareMarks;
+use crate::page_mapped::meta_io::MetaIo;
+use alloc::vec::Vec;
+use phelsuma_nand::state::Preserve;
+use phelsuma_nand::{Nand, Page};
+
+/// How many of them are remembered.
+const MOST: usize = 64;
+
+/// The translation pages that could not be read.
+#[derive(Clone, Debug, Default, Preserve)]
+pub(super) struct UnreadablePages {
+    parts: Vec<u32>,
+    /// Where the translation page that is being changed could not be read.
+    loaded: Option<Page>,
+}
+
+impl UnreadablePages {
+    /// A translation page could not be read there.
+    pub(super) fn found(&mut self, part: u32) {
+        if self.parts.len() < MOST && !self.parts.contains(&part) {
+            self.parts.push(part);
+        }
+    }
+
+    /// The translation page that is going to be changed is read, or could not be read there.
+    #[inline]
+    pub(super) fn loaded(&mut self, unreadable: Option<Page>) {
+        self.loaded = unreadable;
+    }
+
+    /// A translation page is written with these marks.
+    #[inline]
+    pub(super) fn marks(&self, marks: SpareMarks) -> SpareMarks {
+        self.loaded.map_or(marks, |page| marks.in_place_of(page))
+    }
+
+    /// A translation page is on flash.
+    #[inline]
+    pub(super) fn written(&mut self, part: u32) {
+        self.loaded = None;
+        self.parts.retain(|other| *other != part);
+    }
+}
+
+impl PagedMapping {
+    /// Translation pages that could not be read are written anew as lost before the power is off.
+    pub(crate) fn remember_unreadable(&mut self) {
+        self.unreadable = Some(UnreadablePages::default());
+    }
+
+    /// Writes those that could not be read as lost: on battery, when no entry is dirty any more.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn write_unreadable<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        while let Some(part) = self.unreadable.as_ref().and_then(|unreadable| unreadable.parts.first().copied()) {
+            let mut before = Vec::new();
+            self.synchronize(io, part, &mut before)?;
+            debug_assert!(before.is_empty(), "nothing is dirty, and nothing is known of what it named");
+        }
+        Ok(())
+    }
+}
