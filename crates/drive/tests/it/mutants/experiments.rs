@@ -107,6 +107,14 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         faults: &["metadata-decays"],
         failing: 0,
     };
+    let unreadable_on_dies = Trap::Sweep {
+        drive: Drive { ftl: "dftl", dies: (1, 4), cache: 256, full: 50, ..LARGER },
+        workload: Workload::Mixed,
+        writes: 1,
+        points: 150,
+        faults: &["metadata-decays"],
+        failing: 0,
+    };
     let logged = Drive { ftl: "geckoftl", set: &[("mapping.log", "100")], full: 40, ..LARGER };
     let log = |workload, points| Trap::Sweep { drive: logged, workload, writes: 500, points, faults: &[], failing: 0 };
     let in_slices = Trap::Sweep {
@@ -182,6 +190,8 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::BatterySaves, soak("dftl")),
         (B::BatterySaves, soak("mu-ftl-pvb")),
         (B::DirtyLimitKept, soak("lazyftl")),
+        (B::FailedNamed, Trap::Soak { drive: Drive { ftl: "dftl", seed: 4, ..SMALL }, decay: 5, bad: 3 }),
+        (B::UnreadableNamed, unreadable_on_dies),
         (B::SealIsYoungest, decaying("dftl", 2)),
         (B::DamageNotSealed, decaying("dftl", 5)),
         (B::NewestTranslationPages, decaying("dftl", 2)),

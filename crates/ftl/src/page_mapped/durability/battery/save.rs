@@ -180,7 +180,9 @@ impl<V: SavedStore, N: Nand> OnBattery<'_, V, N> {
             part = paged.synchronize_next(io, from, self.before)?;
             debug_assert!(part.is_none_or(|next| next > from), "the table is not gone through in order");
         }
-        paged.write_unreadable(io)?;
+        if io.keeps(Barrier::UnreadableNamed) {
+            paged.write_unreadable(io)?;
+        }
         paged.write_dirty_nodes(io)?;
         // Pages that were found to be stale just now, and those not reported yet: a request that was refused in the
         // middle may have left some.
