@@ -39,7 +39,8 @@ pub(crate) const BACK_POINTER: Owner = Owner { kind: Some(Kind::User), first_pag
 
 /// The page whose program failed, in whose place this one was programmed (`durability/battery/recover.rs`). Bitmap pages
 /// carry it as well: those that a battery saves stand among translation pages.
-pub(crate) const IN_PLACE_OF: Owner = Owner { kind: Some(Kind::Translation), first_page_alone: false, bits: 0x7f << IN_PLACE_AT };
+pub(crate) const IN_PLACE_OF: Owner =
+    Owner { kind: Some(Kind::Translation), first_page_alone: false, bits: 0x7f << IN_PLACE_AT };
 
 const IN_PLACE_AT: u32 = 24;
 

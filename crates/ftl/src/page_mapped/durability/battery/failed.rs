@@ -23,7 +23,11 @@ impl FailedPrograms {
     }
 
     /// The blocks that have one of these pages, last in its block and unreadable, because its program failed.
-    pub(super) fn blocks(self, geometry: &Geometry, unreadable: impl Iterator<Item = Page>) -> impl Iterator<Item = Block> {
+    pub(super) fn blocks(
+        self,
+        geometry: &Geometry,
+        unreadable: impl Iterator<Item = Page>,
+    ) -> impl Iterator<Item = Block> {
         unreadable.filter(move |page| self.left(*page)).map(|page| geometry.block_of(page))
     }
 }
