@@ -158,7 +158,7 @@ impl PagedMapping {
             entries_per_page,
             table: TranslationTable::new(geometry, logical_pages, directory),
             cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page, evict),
-            arriving: Arriving::new(),
+            arriving: Arriving::new(geometry.dies()),
             condensed: None,
             on_miss,
             fetches_for_placement: None,
