@@ -135,8 +135,6 @@ barriers! {
     DirtyLimitKept,
     /// The blocks that the battery may need are not used for anything else.
     BatteryFindsRoom,
-    /// With a battery, a page of metadata whose program failed is named by the one in its place.
-    FailedNamed,
     /// With a battery, a translation page that could not be read is written anew, and names the one in whose place it is.
     UnreadableNamed,
     /// A seal is believed only if nothing is younger: that of a battery, or of a snapshot.

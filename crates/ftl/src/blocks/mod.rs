@@ -246,11 +246,6 @@ impl Blocks {
         self.failures.failing().iter().copied().find(|b| self.use_of(*b) == BlockUse::Closed)
     }
 
-    /// A mount finds out that a program failed in a block.
-    pub(crate) fn found_failed(&mut self, block: Block) {
-        self.failures.failed(block);
-    }
-
     /// Whether a program failed in a block that is not marked bad yet.
     pub(crate) fn has_failed(&self, block: Block) -> bool {
         self.failures.not_bad_yet().any(|failed| failed == block)

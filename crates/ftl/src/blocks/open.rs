@@ -50,8 +50,6 @@ pub(super) struct OpenBlocks {
     pub(super) slc: Option<Slc>,
     /// Writes are copies of a recovery, and are labelled so.
     pub(super) labels_copies: bool,
-    /// Where a page of metadata says in whose place it was programmed: the page whose program failed last.
-    failed: Option<Option<Page>>,
 }
 
 impl OpenBlocks {
@@ -64,7 +62,6 @@ impl OpenBlocks {
             taken_over: 0,
             slc: None,
             labels_copies: false,
-            failed: None,
         }
     }
 
@@ -82,11 +79,6 @@ impl OpenBlocks {
 }
 
 impl Blocks {
-    /// A page of metadata is to say in whose place it was programmed, from now on.
-    pub(crate) fn name_failed(&mut self) {
-        self.open.failed = Some(None);
-    }
-
     /// Nothing is written any more until the next mount: a recovery had no block for what must be on flash before
     /// anything else is.
     pub(crate) fn stop_writing(&mut self, watch: &mut impl Watch) {
@@ -267,9 +259,6 @@ impl Blocks {
             match nand.program(to, page.content, &spare, Op::new(start, purpose)) {
                 Ok(done) => {
                     self.clock.programmed(done);
-                    if let Some(failed) = self.open.failed.as_mut().filter(|_| stream >= self.metadata.from) {
-                        *failed = None;
-                    }
                     self.counters.add(block);
                     if index == 0 {
                         self.log_begun(block, page.kind);
@@ -299,9 +288,6 @@ impl Blocks {
                     self.clock.programmed(start);
                     self.failures.failed(block);
                     self.news.failed(to);
-                    if let Some(failed) = self.open.failed.as_mut().filter(|_| stream >= self.metadata.from) {
-                        *failed = Some(to);
-                    }
                     self.close_slot(watch, slot, block);
                 }
                 Err(error) => {
@@ -324,10 +310,6 @@ impl Blocks {
                 page.marks.with_erase_count((index == 0).then(|| wear.opened()))
             }
             None => page.marks,
-        };
-        let marks = match self.open.failed.flatten().filter(|_| self.is_metadata(stream)) {
-            Some(failed) if self.barriers.keeps(Barrier::FailedNamed) => marks.in_place_of(failed),
-            _ => marks,
         };
         let labelled = self.open.labels_copies && self.barriers.keeps(Barrier::CopiesLabelled);
         Spare {

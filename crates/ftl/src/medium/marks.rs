@@ -10,7 +10,7 @@
 //!                       bit 31 30       24 23                     0
 //!  any kind, first page   |  .  . . . . . |      erase count      |  wear levelling
 //!  translation page       |D|. . . . . . .|. . . . . . . . . . . .|  GeckoRec: D, damage
-//!  metadata of a battery  |.| in place of |. . . . . . . . . . . .|  a page whose program failed
+//!  translation page       |.| in place of |. . . . . . . . . . . .|  battery: one that could not be read
 //!  translation page       | oldest open   |        after          |  synchronize: 16 bits each
 //!  user page              |     the page that it made stale       |  synchronize, page validity log
 //!  user page              |     life      |. . . . . . . . . . . .|  placements that keep lives
@@ -37,8 +37,7 @@ pub(crate) const SCAN_MARK: Owner = Owner { kind: Some(Kind::Translation), first
 /// The page that a user page made stale, for a recovery that fills a page validity log.
 pub(crate) const BACK_POINTER: Owner = Owner { kind: Some(Kind::User), first_page_alone: false, bits: u32::MAX };
 
-/// The page whose program failed, in whose place this one was programmed (`durability/battery/recover.rs`). Bitmap pages
-/// carry it as well: those that a battery saves stand among translation pages.
+/// The unreadable page in whose place a translation page was written (`mapping/paged/unreadable.rs`).
 pub(crate) const IN_PLACE_OF: Owner =
     Owner { kind: Some(Kind::Translation), first_page_alone: false, bits: 0x7f << IN_PLACE_AT };
 
@@ -60,8 +59,8 @@ impl InPlaceOf {
     }
 
     /// Whether one of them may be this page.
-    pub(crate) fn may_be(self, failed: Page) -> bool {
-        self.0 >> shortened(failed) & 1 != 0
+    pub(crate) fn may_be(self, unreadable: Page) -> bool {
+        self.0 >> shortened(unreadable) & 1 != 0
     }
 }
 
@@ -191,9 +190,9 @@ impl SpareMarks {
         Self(self.0 & !ERASE_COUNT.bits | erases.unwrap_or(0).min(ERASE_COUNT.bits))
     }
 
-    /// The same marks of a page that is programmed in the place of one whose program failed.
-    pub(crate) fn in_place_of(self, failed: Page) -> Self {
-        Self(self.0 & !IN_PLACE_OF.bits | shortened(failed) << IN_PLACE_AT)
+    /// The same marks of a page that is written in the place of one that cannot be read.
+    pub(crate) fn in_place_of(self, unreadable: Page) -> Self {
+        Self(self.0 & !IN_PLACE_OF.bits | shortened(unreadable) << IN_PLACE_AT)
     }
 
     /// As it is programmed.
@@ -237,12 +236,12 @@ mod tests {
         let mut none = InPlaceOf::default();
         none.note(SpareMarks::NONE.with_erase_count(Some(u32::MAX)));
         assert!((0..1000).all(|page| !none.may_be(Page(page))));
-        for (failed, erases) in [(Page(0), 0), (Page(126), 7), (Page(127), u32::MAX), (Page(u32::MAX), 12_345)] {
-            let marks = SpareMarks::NONE.in_place_of(Page(3)).in_place_of(failed).with_erase_count(Some(erases));
+        for (page, erases) in [(Page(0), 0), (Page(126), 7), (Page(127), u32::MAX), (Page(u32::MAX), 12_345)] {
+            let marks = SpareMarks::NONE.in_place_of(Page(3)).in_place_of(page).with_erase_count(Some(erases));
             let mut one = none;
             one.note(marks);
-            assert!(one.may_be(failed) && marks.erase_count() == erases.min(0x00ff_ffff));
-            assert!((1..=100).all(|by| !one.may_be(Page(failed.0 ^ by))), "{failed}");
+            assert!(one.may_be(page) && marks.erase_count() == erases.min(0x00ff_ffff));
+            assert!((1..=100).all(|by| !one.may_be(Page(page.0 ^ by))), "{page}");
         }
     }
 

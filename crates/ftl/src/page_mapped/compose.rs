@@ -40,9 +40,6 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
         let clock = Clock::new(geometry.dies(), 0, 0);
         let mut blocks =
             Blocks::new(*geometry, streams.count, streams.mapping, collects_metadata, clock, config.barriers());
-        if composition.power == PowerPart::Battery {
-            blocks.name_failed();
-        }
         blocks.note(composition.victim.wants().or(composition.placement.wants()));
         if validity.is_on_flash() {
             blocks.news.tell_of_erases();

@@ -190,7 +190,6 @@ pub(crate) fn traps() -> Vec<(Barrier, Trap)> {
         (B::BatterySaves, soak("dftl")),
         (B::BatterySaves, soak("mu-ftl-pvb")),
         (B::DirtyLimitKept, soak("lazyftl")),
-        (B::FailedNamed, Trap::Soak { drive: Drive { ftl: "dftl", seed: 4, ..SMALL }, decay: 5, bad: 3 }),
         (B::UnreadableNamed, unreadable_on_dies),
         (B::SealIsYoungest, decaying("dftl", 2)),
         (B::DamageNotSealed, decaying("dftl", 5)),

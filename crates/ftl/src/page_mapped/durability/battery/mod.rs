@@ -3,7 +3,6 @@
 //!
 //! While the drive serves, the blocks that the battery may need are used for nothing else.
 
-mod failed;
 mod recover;
 mod restore;
 mod save;

@@ -22,20 +22,18 @@
 //!   bad page is older than the page behind it. Or, on one die, it is older than the block of translation pages begun
 //!   next. Every translation page that was written after that is beyond doubt. All others are lost. They are written
 //!   anew as lost before the bad page can be erased: the next recovery must not find an older copy and no doubt.
-//! - A program that fails leaves such a page, too, as the last one of its block. Its content is written again at once,
-//!   and the spare area of that page says in whose place it stands. Then nothing is lost. A last page in whose place none
-//!   stands went bad by itself, but for the first page of a block, which does not show what stood there, and for pages
-//!   that a cut without warning may have met.
-//! - The block of a failed program is emptied first of all, as it is before the power fails: the page that stands in its
-//!   place must not be erased before it.
+//! - A translation page that says that it stands in the place of the bad one has all that counts of it.
+//! - A program that fails leaves such a page, too, as the last one of its block, and its content is written again at
+//!   once. So a last page is taken for one of these if any translation page was written after the one in front of it.
+//!   Then nothing is lost. That is wrong where the last page of a block went bad by itself and others were written
+//!   later, or, on several dies, beside it. Then the copy before it counts.
 
 use super::Battery;
-use super::failed::FailedPrograms;
 use super::store::{BatteryDrive, SavedStore};
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
 use crate::blocks::Spread;
-use crate::medium::window;
+use crate::medium::marks::{InPlaceOf, SpareMarks};
 use crate::page_mapped::durability::Survival;
 use crate::page_mapped::durability::common::Described;
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
@@ -69,7 +67,8 @@ struct TableScan {
     /// By translation page: the newest copy.
     newest: Vec<Option<(Page, u64, u64)>>,
     unreadable: Vec<Unreadable>,
-    failed: FailedPrograms,
+    /// Pages in whose places translation pages were written, since they could not be read.
+    replaced: InPlaceOf,
     /// The stream of a bitmap in flash.
     bitmap_stream: Option<u8>,
     barriers: Barriers,
@@ -86,7 +85,7 @@ impl TableScan {
             holds_users: vec![false; blocks],
             newest: vec![None; drive.ftl.mapping.parts() as usize],
             unreadable: Vec::new(),
-            failed: FailedPrograms::default(),
+            replaced: InPlaceOf::default(),
             bitmap_stream: drive.ftl.validity.is_on_flash().then_some(drive.ftl.streams.validity),
             barriers: drive.ftl.blocks.barriers(),
         }
@@ -100,9 +99,9 @@ impl TableScan {
             *first = spare.seq;
         }
         self.holds_users[block.index()] |= spare.kind == Kind::User;
-        self.failed.note(spare);
         if spare.kind == Kind::Translation {
             self.holds_translation[block.index()] = true;
+            self.replaced.note(SpareMarks::of(spare));
             if let Some(newest) = self.newest.get_mut(spare.key as usize)
                 && newest.is_none_or(|(_, version, seq)| {
                     let any = !self.barriers.keeps(Barrier::NewestTranslationPages);
@@ -153,14 +152,16 @@ impl TableScan {
         }
     }
 
-    /// Nothing readable may be left behind an unreadable page. But a stream has one block open on each die, and a
+    /// Nothing readable may be left behind an unreadable page. But on one die a stream has one block open, and a
     /// recovery leaves it as it is. So the pages of a block were programmed before the next block of translation pages
-    /// was begun there. (A die without a free block takes one of another die's. Then that bound may be too low.)
+    /// was begun. On several dies it has several, and which of them were open at once is not recorded.
     fn bound(&mut self, geometry: &Geometry) {
+        if geometry.dies() > 1 {
+            return;
+        }
         for page in self.unreadable.iter_mut().filter(|page| page.after > 0) {
-            let of_die = |block: &Block| geometry.die_of(*block) == geometry.die_of(page.block);
-            let blocks = (0..geometry.blocks()).map(Block).filter(of_die).filter(|b| self.holds_translation[b.index()]);
-            let begun = blocks.map(|block| self.first_seq[block.index()]).filter(|begun| *begun > page.after);
+            let blocks = self.first_seq.iter().zip(&self.holds_translation);
+            let begun = blocks.filter(|(begun, holds)| **holds && **begun > page.after).map(|(begun, _)| *begun);
             page.before = begun.fold(page.before, u64::min);
             debug_assert!(page.before > page.after, "nothing can have been programmed in between");
         }
@@ -168,15 +169,11 @@ impl TableScan {
 
     /// Leaves those unreadable pages that may hold the newest copy of a translation page, and forgets the copies that
     /// were found of those translation pages. It returns the translation pages whose newest copy is lost.
-    fn doubt(&mut self, geometry: &Geometry) -> Vec<u32> {
+    fn doubt(&mut self) -> Vec<u32> {
         let newest = self.newest.iter().flatten().map(|(_, _, seq)| *seq).max().unwrap_or(0);
         debug_assert!(newest <= self.seq_max, "a translation page was not noted");
-        let in_flight = window(geometry.dies()) as u64;
-        self.unreadable.retain(|page| {
-            let may_be_of_others = page.after == 0 || page.after + in_flight > self.seq_max;
-            let is_written_again = self.failed.left(page.page) || page.is_last && may_be_of_others;
-            !(is_written_again && page.after < newest)
-        });
+        let replaced = self.replaced;
+        self.unreadable.retain(|page| !(page.is_last && page.after < newest || replaced.may_be(page.page)));
         let Some(beyond_doubt) = self.unreadable.iter().map(|page| page.before).max() else { return Vec::new() };
         let mut lost = Vec::new();
         for (part, found) in self.newest.iter_mut().enumerate() {
@@ -230,9 +227,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
             scan.block(self, *block);
         }
         scan.bound(&geometry);
-        let last = scan.unreadable.iter().filter(|page| page.is_last && page.after > 0).map(|page| page.page);
-        scan.failed.blocks(&geometry, last).for_each(|block| self.ftl.blocks.found_failed(block));
-        for part in scan.doubt(&geometry) {
+        for part in scan.doubt() {
             self.ftl.mapping.enter_lost(part);
         }
 

@@ -5,7 +5,6 @@
 //! Nothing is written, and neither translation pages nor a bitmap in flash are read: a power cut meanwhile changes
 //! nothing.
 
-use super::failed::FailedPrograms;
 use super::save::{InRam, SavedPages};
 use super::store::{BatteryDrive, SavedStore};
 use crate::barriers::{Barrier, Barriers};
@@ -35,9 +34,6 @@ struct Found {
     last: Option<(Page, Spare)>,
     /// By number: the newest copy of a saved page, and its seq.
     saved: Vec<Option<(Page, u64)>>,
-    failed: FailedPrograms,
-    /// Unreadable pages behind pages of metadata, last in their blocks.
-    unreadable: Vec<Page>,
     barriers: Barriers,
 }
 
@@ -49,7 +45,6 @@ impl Found {
         if counts && self.last.is_none_or(|(_, last)| spare.seq > last.seq) {
             self.last = Some((page, *spare));
         }
-        self.failed.note(spare);
         let found = &mut self.blocks[block.index()];
         if found.first_seq == 0 {
             found.first_seq = spare.seq;
@@ -75,26 +70,17 @@ impl Found {
             ends.iter().for_each(|(page, spare)| self.note(*page, block, spare));
             return;
         }
-        let mut unreadable = None;
         for index in 0..=last {
             let page = geometry.page(block, index);
-            match drive.read_spare(page) {
-                SpareRead::Written(spare) => {
-                    self.note(page, block, &spare);
-                    unreadable = None;
-                }
-                SpareRead::Unreadable => unreadable = Some(page),
-                SpareRead::Erased => {}
+            if let SpareRead::Written(spare) = drive.read_spare(page) {
+                self.note(page, block, &spare);
             }
         }
-        let BlockFound { translation, bitmap, user, .. } = self.blocks[block.index()];
-        self.unreadable.extend(unreadable.filter(|_| !user && (translation || bitmap)));
     }
 
     fn bytes(&self) -> u64 {
         let blocks = self.blocks.capacity() * size_of::<BlockFound>();
-        let unreadable = self.unreadable.capacity() * size_of::<Page>();
-        (blocks + unreadable + self.saved.capacity() * size_of::<Option<(Page, u64)>>()) as u64
+        (blocks + self.saved.capacity() * size_of::<Option<(Page, u64)>>()) as u64
     }
 }
 
@@ -114,8 +100,6 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
             version_max: 0,
             last: None,
             saved: vec![None; pages.count() as usize],
-            failed: FailedPrograms::default(),
-            unreadable: Vec::new(),
             barriers: self.ftl.blocks.barriers(),
             pages,
         };
@@ -138,8 +122,6 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
             return None;
         }
         self.ftl.blocks.begin_session(found.version_max, last.seq);
-        let unreadable = found.unreadable.iter().copied();
-        found.failed.blocks(&geometry, unreadable).for_each(|block| self.ftl.blocks.found_failed(block));
         self.enter_restored(usable, &found);
         self.ftl.keep_sample((!all_are_counted).then_some(live_total));
         Some(found.bytes())
