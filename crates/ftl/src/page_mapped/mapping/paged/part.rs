@@ -477,6 +477,9 @@ impl Mapping for PagedMapping {
         if let Some(queue) = &self.queue {
             queue.ram(ledger);
         }
+        if let Some(unreadable) = &self.unreadable {
+            unreadable.ram(ledger);
+        }
         if let Some(prefetch) = &self.prefetch {
             prefetch.ram(ledger);
         }

@@ -5,9 +5,9 @@
 //! and its spare area says in whose place it stands.
 
 use super::PagedMapping;
-use crate::FtlError;
 use crate::medium::marks::SpareMarks;
 use crate::page_mapped::meta_io::MetaIo;
+use crate::{FtlError, RamLedger};
 use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Nand, Page};
@@ -41,6 +41,10 @@ impl UnreadablePages {
     #[inline]
     pub(super) fn marks(&self, marks: SpareMarks) -> SpareMarks {
         self.loaded.map_or(marks, |page| marks.in_place_of(page))
+    }
+
+    pub(super) fn ram(&self, ledger: &mut RamLedger) {
+        ledger.index("index.unreadable", (self.parts.capacity() * size_of::<u32>()) as u64);
     }
 
     /// A translation page is on flash.
