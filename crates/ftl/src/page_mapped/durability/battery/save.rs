@@ -175,13 +175,14 @@ impl<V: SavedStore, N: Nand> OnBattery<'_, V, N> {
         let InRam { paged, store, blocks } = &mut self.ram;
         let lent = (&mut **blocks, &mut *self.durability);
         let io = &mut MetaIo::new(self.nand, lent, self.streams.mapping, Purpose::Battery, self.at);
-        let mut part = Some(0);
+        let (mut part, mut written) = (Some(0), 0);
         while let Some(from) = part {
             part = paged.synchronize_next(io, from, self.before)?;
+            written += u32::from(part.is_some());
             debug_assert!(part.is_none_or(|next| next > from), "the table is not gone through in order");
         }
         if io.keeps(Barrier::UnreadableNamed) {
-            paged.write_unreadable(io)?;
+            paged.write_unreadable(io, written)?;
         }
         paged.write_dirty_nodes(io)?;
         // Pages that were found to be stale just now, and those not reported yet: a request that was refused in the

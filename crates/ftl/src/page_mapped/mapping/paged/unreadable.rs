@@ -61,12 +61,16 @@ impl PagedMapping {
         self.unreadable = Some(UnreadablePages::default());
     }
 
-    /// Writes those that could not be read as lost: on battery, when no entry is dirty any more.
+    /// Writes those that could not be read as lost: on battery, when no entry is dirty any more, and so many translation
+    /// pages were written for that. A battery has the programs for as many as can have dirty entries.
     ///
     /// # Errors
     /// No block is left.
-    pub(crate) fn write_unreadable<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
-        while let Some(part) = self.unreadable.as_ref().and_then(|unreadable| unreadable.parts.first().copied()) {
+    pub(crate) fn write_unreadable<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, written: u32) -> Result<(), FtlError> {
+        for _ in written..self.cache_entries().min(self.table.parts()) {
+            let Some(part) = self.unreadable.as_ref().and_then(|unreadable| unreadable.parts.first().copied()) else {
+                break;
+            };
             let mut before = Vec::new();
             self.synchronize(io, part, &mut before)?;
             debug_assert!(before.is_empty(), "nothing is dirty, and nothing is known of what it named");
