@@ -152,6 +152,23 @@ impl TableScan {
         }
     }
 
+    /// An unreadable page was programmed before the one behind it, and before those that were programmed right before that
+    /// one in program order and can be read: each moment in program order has one page. A battery synchronizes many
+    /// translation pages in a row.
+    fn bound_by_row(&mut self) {
+        let mut programmed: Vec<u64> = self.newest.iter().flatten().map(|(_, _, seq)| *seq).collect();
+        programmed.sort_unstable();
+        for page in &mut self.unreadable {
+            let until = programmed.partition_point(|seq| *seq < page.before);
+            for seq in programmed[..until].iter().rev().copied() {
+                if seq + 1 != page.before || seq <= page.after {
+                    break;
+                }
+                page.before = seq;
+            }
+        }
+    }
+
     /// Nothing readable may be left behind an unreadable page. But on one die a stream has one block open, and a
     /// recovery leaves it as it is. So the pages of a block were programmed before the next block of translation pages
     /// was begun. On several dies it has several, and which of them were open at once is not recorded.
@@ -227,6 +244,7 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
             scan.block(self, *block);
         }
         scan.bound(&geometry);
+        scan.bound_by_row();
         for part in scan.doubt() {
             self.ftl.mapping.enter_lost(part);
         }
@@ -255,7 +273,8 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
                 self.write_lost()?;
             }
         }
-        let newest = scan.newest.len() * size_of::<Option<(Page, u64, u64)>>();
+        // Each, and the moments at which they were programmed.
+        let newest = scan.newest.len() * (size_of::<Option<(Page, u64, u64)>>() + size_of::<u64>());
         Ok(u64::from(geometry.blocks()) * 9 + newest as u64 + V::aside_bytes(&geometry))
     }
 
