@@ -1,6 +1,7 @@
 //! Translation pages on their way from flash and to it, and those that RAM has in fewer bytes.
 
 use super::condensed::CondensedPages;
+use super::unreadable::UnreadablePages;
 use super::{PagedMapping, Slot, get, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
@@ -10,6 +11,7 @@ use crate::page_mapped::directory::PartRead;
 use crate::page_mapped::mapping::{MISLAID, Place, entry_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use phelsuma_nand::{LogicalPage, Nand, Time};
 
 impl PagedMapping {
@@ -172,5 +174,27 @@ impl PagedMapping {
         if let Some(condensed) = &mut self.condensed {
             condensed.forget(translation_page);
         }
+    }
+
+    /// Translation pages that could not be read are written anew as lost before the power is off.
+    pub(crate) fn remember_unreadable(&mut self) {
+        self.unreadable = Some(UnreadablePages::default());
+    }
+
+    /// Writes those that could not be read as lost: on battery, when no entry is dirty any more, and so many translation
+    /// pages were written for that. A battery has the programs for as many as can have dirty entries.
+    ///
+    /// # Errors
+    /// No block is left.
+    pub(crate) fn write_unreadable<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, written: u32) -> Result<(), FtlError> {
+        for _ in written..self.cache_entries().min(self.table.parts()) {
+            let Some(part) = self.unreadable.as_ref().and_then(UnreadablePages::next) else {
+                break;
+            };
+            let mut before = Vec::new();
+            self.synchronize(io, part, &mut before)?;
+            debug_assert!(before.is_empty(), "nothing is dirty, and nothing is known of what it named");
+        }
+        Ok(())
     }
 }

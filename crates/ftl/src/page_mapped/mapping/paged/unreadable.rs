@@ -4,13 +4,11 @@
 //! all that were written before the page behind it. So each is written anew as lost, at the latest when the power fails,
 //! and its spare area says in whose place it stands.
 
-use super::PagedMapping;
+use crate::RamLedger;
 use crate::medium::marks::SpareMarks;
-use crate::page_mapped::meta_io::MetaIo;
-use crate::{FtlError, RamLedger};
 use alloc::vec::Vec;
+use phelsuma_nand::Page;
 use phelsuma_nand::state::Preserve;
-use phelsuma_nand::{Nand, Page};
 
 /// How many of them are remembered.
 const MOST: usize = 64;
@@ -43,6 +41,11 @@ impl UnreadablePages {
         self.loaded.map_or(marks, |page| marks.in_place_of(page))
     }
 
+    /// One that is not written anew yet.
+    pub(super) fn next(&self) -> Option<u32> {
+        self.parts.first().copied()
+    }
+
     pub(super) fn ram(&self, ledger: &mut RamLedger) {
         ledger.index("index.unreadable", (self.parts.capacity() * size_of::<u32>()) as u64);
     }
@@ -52,29 +55,5 @@ impl UnreadablePages {
     pub(super) fn written(&mut self, part: u32) {
         self.loaded = None;
         self.parts.retain(|other| *other != part);
-    }
-}
-
-impl PagedMapping {
-    /// Translation pages that could not be read are written anew as lost before the power is off.
-    pub(crate) fn remember_unreadable(&mut self) {
-        self.unreadable = Some(UnreadablePages::default());
-    }
-
-    /// Writes those that could not be read as lost: on battery, when no entry is dirty any more, and so many translation
-    /// pages were written for that. A battery has the programs for as many as can have dirty entries.
-    ///
-    /// # Errors
-    /// No block is left.
-    pub(crate) fn write_unreadable<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, written: u32) -> Result<(), FtlError> {
-        for _ in written..self.cache_entries().min(self.table.parts()) {
-            let Some(part) = self.unreadable.as_ref().and_then(|unreadable| unreadable.parts.first().copied()) else {
-                break;
-            };
-            let mut before = Vec::new();
-            self.synchronize(io, part, &mut before)?;
-            debug_assert!(before.is_empty(), "nothing is dirty, and nothing is known of what it named");
-        }
-        Ok(())
     }
 }
