@@ -79,7 +79,7 @@ mod tests {
     fn entries_are_there_when_their_read_ends() {
         let mut arriving = Arriving::new(4);
         let since = |arriving: &Arriving, key, now| arriving.since(key, Time(now)).0;
-        [7, 8, 9].map(|key| arriving.note(key, Time(50), Time(10)));
+        (7..10).for_each(|key| arriving.note(key, Time(50), Time(10)));
         arriving.note(20, Time(40), Time(10));
         assert_eq!([6, 7, 9, 10, 20].map(|key| since(&arriving, key, 15)), [15, 50, 50, 15, 40]);
         assert_eq!([7, 20].map(|key| since(&arriving, key, 45)), [50, 45]);
