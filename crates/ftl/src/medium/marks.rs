@@ -48,19 +48,25 @@ fn shortened(page: Page) -> u32 {
     page.0 % 127 + 1
 }
 
-/// The pages in whose places others were programmed, as far as seven bits tell.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct InPlaceOf(u128);
+/// The pages in whose places others were programmed, as far as seven bits tell: when the last one was synchronized.
+#[derive(Clone, Debug)]
+pub(crate) struct InPlaceOf([u64; 128]);
 
 impl InPlaceOf {
-    /// A page with these marks was read.
-    pub(crate) fn note(&mut self, marks: SpareMarks) {
-        self.0 |= 1 << ((marks.0 & IN_PLACE_OF.bits) >> IN_PLACE_AT);
+    pub(crate) fn none() -> Self {
+        Self([0; 128])
     }
 
-    /// Whether one of them may be this page.
-    pub(crate) fn may_be(self, unreadable: Page) -> bool {
-        self.0 >> shortened(unreadable) & 1 != 0
+    /// A page was read that has these marks, and was synchronized then.
+    pub(crate) fn note(&mut self, marks: SpareMarks, version: u64) {
+        let of = &mut self.0[((marks.0 & IN_PLACE_OF.bits) >> IN_PLACE_AT) as usize];
+        *of = version.max(*of);
+    }
+
+    /// Whether one of them may be this page, which was programmed behind that moment. A block may have been erased since,
+    /// and written anew.
+    pub(crate) fn may_be(&self, unreadable: Page, after: u64) -> bool {
+        self.0[shortened(unreadable) as usize] > after
     }
 }
 
@@ -233,15 +239,17 @@ mod tests {
 
     #[test]
     fn a_page_is_in_the_place_of_one_at_the_most() {
-        let mut none = InPlaceOf::default();
-        none.note(SpareMarks::NONE.with_erase_count(Some(u32::MAX)));
-        assert!((0..1000).all(|page| !none.may_be(Page(page))));
+        let mut none = InPlaceOf::none();
+        none.note(SpareMarks::NONE.with_erase_count(Some(u32::MAX)), 9);
+        assert!((0..1000).all(|page| !none.may_be(Page(page), 0)));
         for (page, erases) in [(Page(0), 0), (Page(126), 7), (Page(127), u32::MAX), (Page(u32::MAX), 12_345)] {
             let marks = SpareMarks::NONE.in_place_of(Page(3)).in_place_of(page).with_erase_count(Some(erases));
-            let mut one = none;
-            one.note(marks);
-            assert!(one.may_be(page) && marks.erase_count() == erases.min(0x00ff_ffff));
-            assert!((1..=100).all(|by| !one.may_be(Page(page.0 ^ by))), "{page}");
+            let mut one = none.clone();
+            one.note(marks, 7);
+            one.note(marks, 5);
+            assert!(one.may_be(page, 6) && marks.erase_count() == erases.min(0x00ff_ffff));
+            assert!(!one.may_be(page, 7), "what was programmed later is another page");
+            assert!((1..=100).all(|by| !one.may_be(Page(page.0 ^ by), 0)), "{page}");
         }
     }
 

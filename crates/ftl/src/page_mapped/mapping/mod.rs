@@ -141,8 +141,8 @@ pub(crate) trait Mapping: Clone {
     /// Where `key` is; no entry is cached for it.
     fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place;
 
-    /// Where `key` is, if that is to be had without a read of flash, and from when on: its read may have begun for another
-    /// request. It is `now`. For a host's read: a cache notes that the entry was used.
+    /// Where `key` is, if that is to be had without a read of flash, and from when on. It is `now`, and another request may
+    /// have begun that read. For a host's read: a cache notes that the entry was used.
     fn cached(&mut self, key: LogicalPage, now: Time) -> Option<(Place, Time)>;
 
     /// Where `key` is, if there is a table in RAM. Nothing changes, and nothing is counted.

@@ -85,7 +85,7 @@ impl TableScan {
             holds_users: vec![false; blocks],
             newest: vec![None; drive.ftl.mapping.parts() as usize],
             unreadable: Vec::new(),
-            replaced: InPlaceOf::default(),
+            replaced: InPlaceOf::none(),
             bitmap_stream: drive.ftl.validity.is_on_flash().then_some(drive.ftl.streams.validity),
             barriers: drive.ftl.blocks.barriers(),
         }
@@ -101,7 +101,7 @@ impl TableScan {
         self.holds_users[block.index()] |= spare.kind == Kind::User;
         if spare.kind == Kind::Translation {
             self.holds_translation[block.index()] = true;
-            self.replaced.note(SpareMarks::of(spare));
+            self.replaced.note(SpareMarks::of(spare), spare.version);
             if let Some(newest) = self.newest.get_mut(spare.key as usize)
                 && newest.is_none_or(|(_, version, seq)| {
                     let any = !self.barriers.keeps(Barrier::NewestTranslationPages);
@@ -152,20 +152,14 @@ impl TableScan {
         }
     }
 
-    /// An unreadable page was programmed before the one behind it, and before those that were programmed right before that
-    /// one in program order and can be read: each moment in program order has one page. A battery synchronizes many
-    /// translation pages in a row.
+    /// An unreadable page was programmed before the one behind it. It was programmed before those as well that come right
+    /// before that one in program order and can be read: each moment has one page. A battery synchronizes many translation
+    /// pages in a row.
     fn bound_by_row(&mut self) {
         let mut programmed: Vec<u64> = self.newest.iter().flatten().map(|(_, _, seq)| *seq).collect();
         programmed.sort_unstable();
         for page in &mut self.unreadable {
-            let until = programmed.partition_point(|seq| *seq < page.before);
-            for seq in programmed[..until].iter().rev().copied() {
-                if seq + 1 != page.before || seq <= page.after {
-                    break;
-                }
-                page.before = seq;
-            }
+            page.before = begin_of_row(&programmed, page.after, page.before);
         }
     }
 
@@ -189,8 +183,10 @@ impl TableScan {
     fn doubt(&mut self) -> Vec<u32> {
         let newest = self.newest.iter().flatten().map(|(_, _, seq)| *seq).max().unwrap_or(0);
         debug_assert!(newest <= self.seq_max, "a translation page was not noted");
-        let replaced = self.replaced;
-        self.unreadable.retain(|page| !(page.is_last && page.after < newest || replaced.may_be(page.page)));
+        let replaced = &self.replaced;
+        let counts =
+            |page: &Unreadable| !(page.is_last && page.after < newest || replaced.may_be(page.page, page.after));
+        self.unreadable.retain(counts);
         let Some(beyond_doubt) = self.unreadable.iter().map(|page| page.before).max() else { return Vec::new() };
         let mut lost = Vec::new();
         for (part, found) in self.newest.iter_mut().enumerate() {
@@ -201,6 +197,19 @@ impl TableScan {
         }
         lost
     }
+}
+
+/// The first of the moments without a gap up to `before`, of those that pages were programmed at, in order; not `after` or
+/// sooner.
+fn begin_of_row(programmed: &[u64], after: u64, mut before: u64) -> u64 {
+    let until = programmed.partition_point(|seq| *seq < before);
+    for seq in programmed[..until].iter().rev().copied() {
+        if seq + 1 != before || seq <= after {
+            break;
+        }
+        before = seq;
+    }
+    before
 }
 
 /// Mounts a drive with a demand-paged mapping, the validity store of which is saved by a battery.
@@ -349,5 +358,18 @@ impl<V: SavedStore, N: Nand> BatteryDrive<'_, V, N> {
         self.write_mapping(|paged, io, _| paged.write_lost(io))?;
         self.wait_for_programs();
         self.hear_news()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::begin_of_row;
+
+    #[test]
+    fn a_row_ends_where_a_moment_is_missing() {
+        let programmed = [3, 10, 11, 13, 14, 15];
+        assert_eq!([16, 15, 12, 9].map(|before| begin_of_row(&programmed, 0, before)), [13, 13, 10, 9]);
+        assert_eq!(begin_of_row(&programmed, 14, 16), 15, "what is behind was programmed later");
+        assert_eq!(begin_of_row(&programmed, 0, u64::MAX), u64::MAX);
     }
 }

@@ -182,7 +182,8 @@ impl<V: SavedStore, N: Nand> OnBattery<'_, V, N> {
             debug_assert!(part.is_none_or(|next| next > from), "the table is not gone through in order");
         }
         if io.keeps(Barrier::UnreadableNamed) {
-            paged.write_unreadable(io, written)?;
+            // Without it a recovery doubts more. Nothing that was written is lost by it.
+            let _ = paged.write_unreadable(io, written);
         }
         paged.write_dirty_nodes(io)?;
         // Pages that were found to be stale just now, and those not reported yet: a request that was refused in the

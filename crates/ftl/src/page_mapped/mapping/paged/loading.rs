@@ -109,7 +109,6 @@ impl PagedMapping {
     /// Fetches a translation page into `page`.
     #[inline]
     pub(super) fn load<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) {
-        let place = self.table.place_in_ram(part);
         if let Some(unreadable) = &mut self.unreadable {
             unreadable.loaded(None);
         }
@@ -130,7 +129,7 @@ impl PagedMapping {
                 self.load_lost();
                 if let Some(unreadable) = &mut self.unreadable {
                     unreadable.found(part);
-                    unreadable.loaded(place);
+                    unreadable.loaded(self.table.place_in_ram(part));
                 }
             }
         }
@@ -147,13 +146,14 @@ impl PagedMapping {
         }
     }
 
-    /// Writes `page` as a translation page of this version.
+    /// Writes `page` as a translation page of this version, whose bytes are in RAM since then.
     pub(super) fn write_page<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         marks: SpareMarks,
         part: u32,
         version: u64,
+        since: Time,
     ) -> Result<(), FtlError> {
         let marks = self.unreadable.as_ref().map_or(marks, |unreadable| unreadable.marks(marks));
         self.table.write(io, marks, part, version, &self.page)?;
@@ -164,7 +164,7 @@ impl PagedMapping {
             && self.barriers.keeps(Barrier::CondensedFollowsFlash)
         {
             condensed.enter(part, version, &self.page);
-            condensed.arrives(part, io.read_done());
+            condensed.arrives(part, since);
         }
         Ok(())
     }
@@ -181,8 +181,8 @@ impl PagedMapping {
         self.unreadable = Some(UnreadablePages::default());
     }
 
-    /// Writes those that could not be read as lost: on battery, when no entry is dirty any more, and so many translation
-    /// pages were written for that. A battery has the programs for as many as can have dirty entries.
+    /// Writes those that could not be read as lost, on battery, when no entry is dirty any more. So many translation pages
+    /// were `written` for that: a battery has the programs for as many as can have dirty entries.
     ///
     /// # Errors
     /// No block is left.

@@ -289,7 +289,7 @@ impl PagedMapping {
         part: u32,
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
-        let identified = before.len();
+        let (identified, since) = (before.len(), io.read_done());
         for slot in self.cache.dirty_of(part) {
             let index = self.cache.key(slot) % self.entries_per_page;
             if (self.cache.is_uip(slot) || !self.barriers.keeps(Barrier::UipChecked))
@@ -305,7 +305,7 @@ impl PagedMapping {
         // against the seq of user pages.
         let version = io.seq() + 1;
         let marks = self.marks(io, version);
-        if let Err(error) = self.write_page(io, marks, part, version) {
+        if let Err(error) = self.write_page(io, marks, part, version, since) {
             // The entries stay dirty, and the pages that they make stale unidentified.
             before.truncate(identified);
             return Err(error);
@@ -341,7 +341,11 @@ impl PagedMapping {
     /// one does. A recovery takes user pages that were programmed before it for contained in it, also those written
     /// after it was lost.
     pub(super) fn write_as_lost<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32) -> Result<(), FtlError> {
+        let place = self.table.place_in_ram(part);
         self.load_lost();
+        if let Some(unreadable) = &mut self.unreadable {
+            unreadable.loaded(place);
+        }
         self.lay_over_what_a_mount_finds(io, part);
         if let Some(log) = self.log.take() {
             let written = self.write_folded(io, &log, part);
@@ -442,7 +446,7 @@ impl PagedMapping {
             debug_assert!(self.cache.find(key.0).is_none(), "what the cache says of {key} is not taken out");
             put(&mut self.page, key.0 % self.entries_per_page, entry_of(Place::Lost));
         }
-        let version = io.seq() + 1;
-        self.write_page(io, SpareMarks::NONE, part, version)
+        let (version, since) = (io.seq() + 1, io.read_done());
+        self.write_page(io, SpareMarks::NONE, part, version, since)
     }
 }

@@ -164,7 +164,8 @@ impl PagedMapping {
         io.barrier(Barrier::EntriesAfterPages);
         let version = io.seq() + 1;
         let marks = scan_mark::encode(version, scan_from);
-        self.write_page(io, marks, translation_page, version)?;
+        let since = io.read_done();
+        self.write_page(io, marks, translation_page, version, since)?;
         self.tally.synchronizations += 1;
         Ok(())
     }

@@ -114,7 +114,8 @@ impl PagedMapping {
         let version = (log.frozen + 1).max(self.loaded);
         self.damaged |= log.is_damaged();
         let marks = self.marks(io, version);
-        self.write_page(io, marks, part, version)?;
+        let since = io.read_done();
+        self.write_page(io, marks, part, version, since)?;
         io.synchronized(version);
         self.tally.synchronizations += 1;
         Ok(())
