@@ -137,10 +137,6 @@ pub(super) fn scheme_of(
     }
     Ok(match (config.composition.power, mapping, validity) {
         (PowerPart::Scan, ..) => Survival::Scan,
-        (PowerPart::Battery, AnyMapping::Paged(paged), _) => {
-            paged.remember_unreadable();
-            Survival::Battery(Battery::new(least_free(geometry, config)?, barriers))
-        }
         (PowerPart::Battery, ..) => Survival::Battery(Battery::new(least_free(geometry, config)?, barriers)),
         (PowerPart::GeckoRec { .. }, AnyMapping::Paged(paged), AnyValidity::Gecko(gecko)) => {
             Survival::GeckoRec(gecko_rec(geometry, paged, gecko, barriers))

@@ -237,8 +237,7 @@ fn blank<V: SavedStore, N: Nand>(
     described: &mut Described<'_, N>,
     spread: Option<Spread>,
 ) -> Result<PageMapped<PagedMapping, V>, FtlError> {
-    let (mut paged, store): (PagedMapping, V) = described.parts()?;
-    paged.remember_unreadable();
+    let (paged, store) = described.parts()?;
     let battery = Battery::new(least_free(&described.geometry(), described.config)?, described.config.barriers());
     described.drive((paged, store, Survival::Battery(battery)), spread)
 }

@@ -176,11 +176,6 @@ impl PagedMapping {
         }
     }
 
-    /// Translation pages that could not be read are written anew as lost before the power is off.
-    pub(crate) fn remember_unreadable(&mut self) {
-        self.unreadable = Some(UnreadablePages::default());
-    }
-
     /// Writes those that could not be read as lost, on battery, when no entry is dirty any more. So many translation pages
     /// were `written` for that: a battery has the programs for as many as can have dirty entries.
     ///

@@ -6,6 +6,7 @@
 //! which of the entries that it finds are in the page.
 
 use super::dirty_queue::DirtyQueue;
+use super::unreadable::UnreadablePages;
 use super::{PagedMapping, Slot, get, put, scan_mark};
 use crate::FtlError;
 use crate::barriers::Barrier;
@@ -48,6 +49,8 @@ impl PagedMapping {
             PowerPart::Synchronize => Says::ScanFrom,
             PowerPart::Scan | PowerPart::Battery | PowerPart::Fast | PowerPart::Nothing => Says::Nothing,
         };
+        // Those that could not be read are written anew before the power is off.
+        self.unreadable = (power == PowerPart::Battery).then(UnreadablePages::default);
         if is_limit || power == PowerPart::Synchronize {
             self.queue = Some(DirtyQueue::new(limit, self.cache.capacity(), self.cache.slots()));
         }
