@@ -73,9 +73,9 @@ const GECKO: ValidityPart = ValidityPart::Gecko { size_ratio: 2, partitions: 0, 
 const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
 
 /// DFTL with another cache.
-const fn caching(cache: (Evict, Prefetch, Condense)) -> Composition {
+const fn caching(cache: (Evict, Prefetch, Condense)) -> PageParts {
     let mapping = paged(cache, OnMiss::Fetch, 0, DirtyLimit::DEFAULT, DirectoryPart::Flat);
-    Composition::PageMapped(PageParts { mapping, ..DFTL })
+    PageParts { mapping, ..DFTL }
 }
 
 const GECKOFTL: PageParts =
@@ -212,22 +212,27 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "tpftl",
         about: "as dftl with a cache of two levels, which fetches what a request and a run need along (TPFTL)",
-        composition: caching((Evict::TwoLevel, Prefetch::Selective, Condense::Nothing)),
+        composition: Composition::PageMapped(caching((Evict::TwoLevel, Prefetch::Selective, Condense::Nothing))),
     },
     Preset {
         name: "s-ftl",
         about: "as dftl with three quarters of its cache for translation pages as runs (S-FTL)",
-        composition: caching((Evict::Lru, Prefetch::Nothing, Condense::Runs)),
+        composition: Composition::PageMapped(caching((Evict::Lru, Prefetch::Nothing, Condense::Runs))),
     },
     Preset {
         name: "leaftl",
         about: "as s-ftl, its translation pages as learned segments (LeaFTL's, with an error bound of 0)",
-        composition: caching((Evict::Lru, Prefetch::Nothing, Condense::Segments)),
+        composition: Composition::PageMapped(caching((Evict::Lru, Prefetch::Nothing, Condense::Segments))),
     },
     Preset {
         name: "learnedftl",
-        about: "as tpftl with LearnedFTL's models of translation pages, without its groups of blocks",
-        composition: caching((Evict::TwoLevel, Prefetch::Selective, Condense::Models)),
+        about: "as tpftl with models of translation pages, whose groups are collected at once, in order (LearnedFTL)",
+        composition: Composition::PageMapped(PageParts {
+            victim: victims::group::SPEC.chosen(),
+            placement: placements::groups::SPEC.chosen(),
+            collection: CollectionPart::Groups,
+            ..caching((Evict::TwoLevel, Prefetch::Selective, Condense::Models))
+        }),
     },
     Preset {
         name: "dftl-noflush",

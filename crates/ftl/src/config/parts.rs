@@ -135,11 +135,12 @@ part! { "metadata" "whether blocks of metadata are collected or left until they 
     }
 }
 
-part! { "collection" "whether blocks are collected one by one, as many as there are dies, or in slices".younger("only page-mapped FTLs collect in slices");
+part! { "collection" "whether blocks are collected one by one, as many as there are dies, a group at a time, or in slices".younger("only page-mapped FTLs collect in slices");
     CollectionPart "How much of a collection a write waits for." {
         Whole "whole" "All of it."
         Slices "slices" "A few pages: collections begin earlier."
         Batches "batches" "As many collections as there are dies: they read and erase side by side."
+        Groups "groups" "All of a group's blocks at once, its pages in logical order (LearnedFTL)."
     }
 }
 

@@ -11,7 +11,8 @@ use alloc::string::{String, ToString};
 /// policy states its needs itself.
 const NEEDS: &[(&str, &str, &[Requirement])] = &[
     ("validity", "mu-tree", &[("mapping", &["mu-tree"])]),
-    ("collection", "slices", &[("mapping", &["ram-table", "paged"]), ("validity", &["ram-bitmap", "gecko"])]),
+    ("collection", "slices", &[("mapping", &["ram-table", "paged"]), RAM_OR_GECKO]),
+    ("collection", "groups", &[PAGED, ("mapping.log", &["0"]), RAM_OR_GECKO, ("placement", &["groups"])]),
     ("power", "scan", &[("mapping", &["ram-table", "mu-tree"]), ("validity", &["ram-bitmap", "mu-tree"])]),
     ("power", "battery", &[PAGED, ("validity", &["ram-bitmap", "flash-bitmap"])]),
     ("power", "gecko-rec", &[PAGED, ("validity", &["gecko"]), FLAT, ("metadata", &["left"])]),
@@ -24,12 +25,12 @@ const NEEDS: &[(&str, &str, &[Requirement])] = &[
     ("power", "fast", &[PAGED, ("validity", &["ram-bitmap"]), FLAT, ("wear", &["none"])]),
 ];
 
+const RAM_OR_GECKO: Requirement = ("validity", &["ram-bitmap", "gecko"]);
 const FLAT: Requirement = ("mapping.directory", &["flat"]);
 
 /// A need of a part.
 pub(super) fn needs(part: &str, word: &str) -> &'static [Requirement] {
-    let stated = NEEDS.iter().find(|(of, name, _)| (*of, *name) == (part, word));
-    stated.map_or(&[], |(.., needs)| needs)
+    NEEDS.iter().find(|(of, name, _)| (*of, *name) == (part, word)).map_or(&[], |(.., needs)| needs)
 }
 
 impl PageParts {
@@ -41,9 +42,8 @@ impl PageParts {
 
     /// The part that stands in the way of the others, if any does: its name and its error.
     pub(super) fn why_not_together(&self) -> Option<(&'static str, String, String)> {
-        for (part, word) in
-            [("collection", self.collection.word()), ("validity", self.validity.word()), ("slc", self.slc.word())]
-        {
+        let of = [("collection", self.collection.word()), ("validity", self.validity.word()), ("slc", self.slc.word())];
+        for (part, word) in of {
             if let Some(lacks) = self.lacks(part, word) {
                 return Some((part, word.to_string(), format!("{part}={word} {lacks}")));
             }

@@ -89,8 +89,13 @@ impl PageMapped {
         why: Why,
         at: Time,
     ) -> Result<(), FtlError> {
-        self.collect(nand, victim, why, at)?;
-        self.count_collection(why);
+        match self.group_of(victim, why) {
+            Some(group) => self.collect_group(nand, group, why, at)?,
+            None => {
+                self.collect(nand, victim, why, at)?;
+                self.count_collection(why);
+            }
+        }
         Ok(())
     }
 
@@ -390,7 +395,7 @@ impl PageMapped {
         Ok(())
     }
 
-    fn write_moved<N: Nand>(
+    pub(super) fn write_moved<N: Nand>(
         &mut self,
         nand: &mut N,
         moving: &move_buffer::MoveBuffer,

@@ -52,6 +52,10 @@ pub(super) struct Collecting {
     pub(super) early: u32,
     /// Blocks that are gained beyond the reserve once it is short. 0 where collections go one by one.
     pub(super) batch: u32,
+    /// Groups that are collected at once, if they are.
+    pub(super) groups: Option<OfGroups>,
+    /// Where the pages of a part of the table are, while a group is collected.
+    pub(super) places: Vec<(LogicalPage, Page)>,
     pub(super) slc: OfSlc,
     /// Blocks looked at for the choice of the victim.
     pub(super) examined: u32,
@@ -65,6 +69,7 @@ impl Collecting {
     pub(super) fn new(
         pages_per_block: u32,
         (early, batch): (u32, u32),
+        groups: Option<OfGroups>,
         slc: OfSlc,
         sampling: Option<Sampling>,
     ) -> Self {
@@ -78,6 +83,8 @@ impl Collecting {
             begun: None,
             early,
             batch,
+            groups,
+            places: Vec::with_capacity(groups.map_or(0, |groups| groups.entries as usize)),
             slc,
             examined: 0,
             recounted: None,
@@ -108,9 +115,19 @@ impl Collecting {
     pub(super) fn ram(&self, page_bytes: u64, ledger: &mut RamLedger) {
         let spares = self.spares.capacity() * size_of::<SpareRead>();
         let judged = self.lost.capacity() * size_of::<LogicalPage>() + self.dead.capacity() * 2;
-        ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2 + (spares + judged) as u64);
+        let places = self.places.capacity() * size_of::<(LogicalPage, Page)>();
+        ledger.index("buffer.live_pages", self.live.capacity() as u64 * 2 + (spares + judged + places) as u64);
         ledger.index("buffer.moving", self.moving.bytes(page_bytes));
     }
+}
+
+/// Groups that are collected at once (`groups.rs`): of so many logical pages each, and free blocks for one of them.
+#[derive(Clone, Copy, Preserve)]
+pub(super) struct OfGroups {
+    pub(super) pages: u32,
+    pub(super) room: u32,
+    /// Entries of a translation page.
+    pub(super) entries: u32,
 }
 
 /// What collections have to do with an SLC cache.

@@ -7,7 +7,7 @@ use super::durability::{
 use super::mapping::{AnyMapping, Mapping, PagedMapping};
 use super::parts::{PageConfig, PageMapped, PageTally};
 use super::runs::MergePages;
-use super::shape::{batch_blocks, early_blocks, layout_of_tree, least_free};
+use super::shape::{batch_blocks, early_blocks, groups_of, layout_of_tree, least_free};
 use super::sorting::{Sorting, context};
 use super::streams::Streams;
 use super::tree::tree_of;
@@ -77,6 +77,7 @@ impl<M: Mapping, V: Validity> PageMapped<M, V> {
             collecting: Collecting::new(
                 geometry.pages_per_block(),
                 (early_blocks(geometry, composition.collection), batch_blocks(geometry, composition.collection)),
+                groups_of(geometry, config),
                 OfSlc {
                     set_aside: slc.set_aside(geometry),
                     folds: slc.rule().is_some_and(|(_, full)| full == WhenFull::Fold),
@@ -131,7 +132,8 @@ pub(super) fn scheme_of(
     validity: &mut AnyValidity,
 ) -> Result<Survival, FtlError> {
     let barriers = config.barriers();
-    if let (CollectionPart::Slices, AnyValidity::Gecko(gecko)) = (config.composition.collection, &mut *validity) {
+    let leaves_victims = matches!(config.composition.collection, CollectionPart::Slices | CollectionPart::Groups);
+    if let (true, AnyValidity::Gecko(gecko)) = (leaves_victims, &mut *validity) {
         // A victim may be left as it is at any time.
         gecko.tell_of_leaving();
     }

@@ -12,6 +12,7 @@ mod directory;
 mod durability;
 mod flushing;
 mod folding;
+mod groups;
 mod hooks;
 mod judging;
 mod look;

@@ -192,6 +192,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
             counters.push(Counter::sum("collection_slices", self.tally.slices));
             counters.push(Counter::sum("collections_given_up", self.tally.slices_given_up));
         }
+        if self.collecting.groups.is_some() {
+            counters.push(Counter::sum("group_collections", self.tally.groups));
+            counters.push(Counter::sum("pages_moved_in_order", self.tally.pages_in_order));
+        }
         counters.extend(self.blocks.taken_over().map(|blocks| Counter::sum("blocks_taken_over", blocks)));
         self.mapping.counters(&mut counters);
         self.durability.integrity.counters(&mut counters);

@@ -1,5 +1,6 @@
 //! How the flash is divided, and what fits.
 
+use super::collecting::OfGroups;
 use super::durability::{Integrity, OF_ONE_TRIM, counters_and_seal, held_blocks, young_blocks};
 use super::mapping::{MuMapping, PagedMapping, RamMapping, bitmap_needs};
 use super::needs::Needs;
@@ -224,17 +225,27 @@ pub(super) fn least_free(geometry: &Geometry, config: &PageConfig) -> Result<u32
 /// on each die at the same time, and so may that of moved pages.
 pub(super) fn early_blocks(geometry: &Geometry, collection: CollectionPart) -> u32 {
     match collection {
-        CollectionPart::Whole | CollectionPart::Batches => 0,
         CollectionPart::Slices => 2 + 2 * geometry.dies(),
+        _ => 0,
     }
 }
 
 /// Blocks that are gained beyond the reserve once it is short. The dies of their victims work side by side.
 pub(super) fn batch_blocks(geometry: &Geometry, collection: CollectionPart) -> u32 {
     match collection {
-        CollectionPart::Whole | CollectionPart::Slices => 0,
         CollectionPart::Batches => geometry.dies(),
+        _ => 0,
     }
+}
+
+/// The groups that are collected at once, and free blocks that the live pages of one take while they are written anew:
+/// its stream may open one more on each die, and what is due may be so many blocks late. None on a drive so small that
+/// this is more than an eighth.
+pub(super) fn groups_of(geometry: &Geometry, config: &PageConfig) -> Option<OfGroups> {
+    let pages = config.composition.placement.partition(&context(geometry, config));
+    let room = pages.div_ceil(geometry.pages_per_block()).saturating_add(2 * geometry.dies());
+    let at_once = config.composition.collection == CollectionPart::Groups && room <= geometry.blocks() / 8;
+    at_once.then_some(OfGroups { pages, room, entries: geometry.page_bytes() / 4 })
 }
 
 /// How the flash is divided.
@@ -289,6 +300,7 @@ pub(super) fn shape_of(geometry: &Geometry, config: &PageConfig) -> Result<Shape
             + held
             + early_blocks(geometry, config.composition.collection)
             + batch_blocks(geometry, config.composition.collection)
+            + groups_of(geometry, config).map_or(0, |groups| groups.room)
             + config.composition.slc.set_aside(geometry),
         open_blocks,
         log_blocks: 0,
@@ -328,16 +340,31 @@ pub(super) fn shape_that_fits(geometry: &Geometry, config: &PageConfig, bad: u32
     let mut shape = shape_of(geometry, config)?;
     let mut usable_pages = room(geometry, config, &shape, bad)?;
     if config.logical_pages == 0 || u64::from(config.logical_pages) > usable_pages {
-        // With so many logical pages, which are fewer, a placement may keep more blocks open.
-        loop {
-            let logical_pages = u32::try_from(usable_pages).unwrap_or(u32::MAX);
+        // With so many logical pages, which are fewer, a placement may keep more blocks open, or fewer of them.
+        let with = |pages: u64| -> Result<(u64, Shape), FtlError> {
+            let logical_pages = u32::try_from(pages).unwrap_or(u32::MAX);
             let fewer = PageConfig { logical_pages, ..config.clone() };
-            shape = shape_of(geometry, &fewer)?;
-            let left = room(geometry, &fewer, &shape, bad)?;
-            if left >= logical_pages.into() {
+            let shape = shape_of(geometry, &fewer)?;
+            Ok((room(geometry, &fewer, &shape, bad)?, shape))
+        };
+        let mut left;
+        loop {
+            (left, shape) = with(usable_pages)?;
+            if left >= usable_pages {
                 break;
             }
             usable_pages = left;
+        }
+        // What is left for these is perhaps enough for more.
+        let mut too_many = left + 1;
+        while usable_pages + 1 < too_many {
+            let between = usable_pages.midpoint(too_many);
+            let (left, other) = with(between)?;
+            if left >= between {
+                (usable_pages, shape) = (between, other);
+            } else {
+                too_many = between;
+            }
         }
         return Err(FtlError::DoesNotFit {
             logical_pages: config.logical_pages,

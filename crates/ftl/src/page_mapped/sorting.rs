@@ -27,6 +27,7 @@ pub(super) fn context(geometry: &Geometry, config: &PageConfig) -> Context {
     Context {
         blocks: geometry.blocks(),
         pages_per_block: geometry.pages_per_block(),
+        page_bytes: geometry.page_bytes(),
         dies: geometry.dies(),
         logical_pages: config.logical_pages.min(u32::try_from(geometry.pages()).unwrap_or(u32::MAX)),
         seed: config.seed,

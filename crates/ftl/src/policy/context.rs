@@ -9,6 +9,8 @@ pub struct Context {
     pub blocks: u32,
     /// Pages of a block.
     pub pages_per_block: u32,
+    /// Bytes of a page.
+    pub page_bytes: u32,
     /// Dies of the drive: a stream has a block open on each.
     pub dies: u32,
     /// Logical pages that the host sees.

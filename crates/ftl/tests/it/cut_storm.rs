@@ -31,6 +31,7 @@ fn storm(s: &Storm) -> u64 {
     let (mut cuts, mut seen) = (0, 0);
     let looked_at = match () {
         () if s.preset.ends_with("+wear") => Some("wear_collections"),
+        () if s.preset.ends_with("+groups") => Some("group_collections"),
         () if s.preset.contains("+runs") => Some("gecko_merging"),
         () => None,
     };
@@ -145,12 +146,19 @@ fn merges_in_slices_survive_a_storm_of_cuts() {
 }
 
 #[test]
-fn collections_in_slices_and_batches_survive_a_storm_of_cuts() {
+fn collections_in_slices_batches_and_groups_survive_a_storm_of_cuts() {
     let slices = ["page+slices", "lazyftl+slices", "geckoftl+slices", "geckoftl+slices+sample+wear"];
-    for preset in slices.into_iter().chain(["lazyftl+batches", "geckoftl+batches"]) {
-        for (geometry, share) in [(small(32, 60, 1, 1), 0.8), (small(32, 60, 1, 1), 1.0), (small(16, 160, 2, 2), 1.0)] {
+    let groups = ["lazyftl+groups", "geckoftl+groups"];
+    for preset in slices.into_iter().chain(["lazyftl+batches", "geckoftl+batches"]).chain(groups) {
+        let mut seen = 0;
+        // Of smaller drives a group would be too much.
+        let (one_die, four_dies) = match preset.ends_with("+groups") {
+            true => (small(32, 120, 1, 1), small(16, 640, 2, 2)),
+            false => (small(32, 60, 1, 1), small(16, 160, 2, 2)),
+        };
+        for (geometry, share) in [(one_die, 0.8), (one_die, 1.0), (four_dies, 1.0)] {
             for (operations_max, cuts, seed) in [(6, 60, 17), (400, 40, 18)] {
-                storm(&Storm {
+                seen += storm(&Storm {
                     preset,
                     geometry: with_metadata(preset, geometry),
                     share,
@@ -161,6 +169,7 @@ fn collections_in_slices_and_batches_survive_a_storm_of_cuts() {
                 });
             }
         }
+        assert!(seen > 0 || !preset.ends_with("+groups"), "{preset}: no group was collected");
     }
 }
 

@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 25] = [
+        let settings: [&[(&str, &str)]; 24] = [
             &[],
             &[
                 ("mapping", "paged"),
@@ -46,7 +46,6 @@ mod tests {
                 ("last.wear-lag", "21"),
             ],
             &[("superblock.blocks", "3"), ("superblock.most", "7"), ("superblock.maps", "9"), ("log.blocks", "5")],
-            &[("log.blocks", "17")],
             &[
                 ("mapping.read-pages", "5"),
                 ("mapping.write-pages", "6"),
@@ -54,7 +53,7 @@ mod tests {
                 ("validity.bitmap-cache", "77"),
                 ("partitions.pages", "99"),
             ],
-            &[("log.instances", "per-channel"), ("log.blocks", "19")],
+            &[("log.instances", "per-channel"), ("log.blocks", "19"), ("groups.translation-pages", "9")],
             &[("wear", "levelling"), ("wear.looks", "3"), ("wear.threshold", "99")],
             &[("slc", "cache"), ("slc.blocks", "9"), ("slc.bits", "4"), ("slc.full", "bypass")],
             &[("slc", "cache"), ("slc.room", "dynamic"), ("slc.blocks", "9"), ("collection", "batches")],
@@ -113,6 +112,7 @@ mod tests {
             ("midas", &[][..]),
             ("static-quota", &[][..]),
             ("oracle", &[][..]),
+            ("learnedftl", &[][..]),
             ("fast", &[][..]),
             ("dftl-timeout", &[("mapping.condense", "runs"), ("mapping.condense-share", "9")][..]),
             ("superblock", &[][..]),

@@ -149,6 +149,10 @@ impl Mapping for AnyMapping {
         each!(self, own => own.lookups_program())
     }
 
+    fn places_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32, places: &mut Vec<(LogicalPage, Page)>) {
+        each!(self, own => own.places_of(io, part, places))
+    }
+
     fn peek<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, key: LogicalPage) -> Place {
         each!(self, own => own.peek(io, key))
     }

@@ -263,6 +263,10 @@ pub(crate) trait Mapping: Clone {
         Ok(())
     }
 
+    /// Adds the pages of a part to `places`, in logical order, each with its place. What cannot be read is left out. The
+    /// part is read once.
+    fn places_of<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>, _part: u32, _places: &mut Vec<(LogicalPage, Page)>) {}
+
     /// Parts of the table that are synchronized each by itself; none of a table in RAM.
     fn parts(&self) -> u32 {
         0

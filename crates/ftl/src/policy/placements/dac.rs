@@ -193,7 +193,15 @@ mod tests {
             assert_eq!(param.read(value, numbers), Ok(()));
         }
         let values = *chosen;
-        Dac::new(&Context { blocks: 8, pages_per_block: 4, dies: 1, logical_pages: 1_000, seed: 1, values })
+        Dac::new(&Context {
+            blocks: 8,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            dies: 1,
+            logical_pages: 1_000,
+            seed: 1,
+            values,
+        })
     }
 
     fn scene(streams: u8) -> Scene {

@@ -235,6 +235,7 @@ mod tests {
         let context = |blocks, logical_pages, dies| Context {
             blocks,
             pages_per_block: 10,
+            page_bytes: 4096,
             dies,
             logical_pages,
             seed: 1,

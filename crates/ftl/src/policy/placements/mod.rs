@@ -2,6 +2,7 @@
 
 pub(crate) mod dac;
 pub(crate) mod dual_greedy;
+pub(crate) mod groups;
 pub(crate) mod handles;
 pub(crate) mod host_gc;
 mod last_writes;
@@ -19,7 +20,7 @@ mod unknown;
 use super::PlacementSpec;
 
 /// All of them, in the order in which they are listed.
-pub(super) static ALL: [&PlacementSpec; 11] = [
+pub(super) static ALL: [&PlacementSpec; 12] = [
     &one_stream::SPEC,
     &host_gc::SPEC,
     &dual_greedy::SPEC,
@@ -28,6 +29,7 @@ pub(super) static ALL: [&PlacementSpec; 11] = [
     &midas::SPEC,
     &lifetimes::SPEC,
     &partitions::SPEC,
+    &groups::SPEC,
     &handles::SPEC,
     &static_quota::SPEC,
     &oracle::SPEC,

@@ -141,7 +141,15 @@ mod tests {
 
     fn with(windows: u32, reach: u32, spread: u32, logical_pages: u32) -> Oracle {
         let chosen = SPEC.chosen().with(0, windows).with(1, reach).with(2, spread);
-        Oracle::new(&Context { blocks: 8, pages_per_block: 4, dies: 1, logical_pages, seed: 1, values: *chosen })
+        Oracle::new(&Context {
+            blocks: 8,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            dies: 1,
+            logical_pages,
+            seed: 1,
+            values: *chosen,
+        })
     }
 
     #[test]

@@ -35,13 +35,13 @@ pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(
 
 /// A stream for each partition.
 #[derive(Clone, Preserve)]
-struct Partitions {
-    pages: u32,
-    count: u8,
+pub(super) struct Partitions {
+    pub(super) pages: u32,
+    pub(super) count: u8,
 }
 
 impl Partitions {
-    fn new(logical_pages: u32, asked: u32) -> Self {
+    pub(super) fn new(logical_pages: u32, asked: u32) -> Self {
         let pages = asked.max(logical_pages.div_ceil(STREAMS_MAX.into())).max(1);
         debug_assert!(logical_pages.div_ceil(pages) <= STREAMS_MAX.into(), "there are more partitions than streams");
         Self { pages, count: logical_pages.div_ceil(pages).max(1) as u8 }

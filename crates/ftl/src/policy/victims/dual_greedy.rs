@@ -156,8 +156,15 @@ mod scale {
     fn examined(blocks: u32, policy: Chosen<VictimSpec>, choices: u32) -> (u32, u128) {
         let of_pages = placements::dual_greedy::SPEC.chosen();
         let values = *policy;
-        let context =
-            Context { blocks, pages_per_block: PAGES, dies: 1, logical_pages: blocks * PAGES, seed: 1, values };
+        let context = Context {
+            blocks,
+            pages_per_block: PAGES,
+            page_bytes: 4096,
+            dies: 1,
+            logical_pages: blocks * PAGES,
+            seed: 1,
+            values,
+        };
         let (mut placement, wants) = (of_pages.build(&context), policy.wants().or(of_pages.wants()));
         let mut policy = policy.build(&context);
         let mut scene = Scene::new(blocks, PAGES, 3, wants);

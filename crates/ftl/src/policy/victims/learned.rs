@@ -282,6 +282,7 @@ mod tests {
         spec.chosen().build(&Context {
             blocks,
             pages_per_block,
+            page_bytes: 4096,
             dies: 1,
             logical_pages,
             seed: 1,

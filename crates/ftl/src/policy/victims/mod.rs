@@ -6,6 +6,7 @@ pub(crate) mod d_choices;
 pub(crate) mod dual_greedy;
 pub(crate) mod fifo;
 pub(crate) mod greedy;
+pub(crate) mod group;
 pub(crate) mod learned;
 pub(crate) mod oracle;
 pub(crate) mod sampled;
@@ -14,9 +15,10 @@ pub(crate) mod static_quota;
 use super::VictimSpec;
 
 /// All of them, in the order in which they are listed.
-pub(super) static ALL: [&VictimSpec; 12] = [
+pub(super) static ALL: [&VictimSpec; 13] = [
     &greedy::SPEC,
     &fifo::SPEC,
+    &group::SPEC,
     &d_choices::SPEC,
     &sampled::SPEC,
     &dual_greedy::SPEC,

@@ -54,6 +54,7 @@ fn small_cache(mut composition: Composition) -> Composition {
 /// - `+fetch` reads an old copy's entry that those do not have;
 /// - `+slices` collects in slices;
 /// - `+batches` collects in batches;
+/// - `+groups` collects groups of translation pages at once;
 /// - `+log` has GeckoRec's block log;
 /// - `+dac` has DAC's regions by spare areas.
 pub(crate) fn parts_of(name: &str) -> Composition {
@@ -78,6 +79,7 @@ pub(crate) fn parts_of(name: &str) -> Composition {
             "long-log" => [("mapping.log", "250"); 3],
             "slices" => [("collection", "slices"); 3],
             "batches" => [("collection", "batches"); 3],
+            "groups" => [("collection", "groups"), ("victim", "group"), ("placement", "groups")],
             "lifetimes" => LIFETIMES,
             "fetch" => [("placement.unknown", "fetch"); 3],
             "dac" => [("victim", "cat"), ("placement", "dac"), ("dac.page-times", "spare")],

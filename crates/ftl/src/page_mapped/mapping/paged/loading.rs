@@ -12,7 +12,7 @@ use crate::page_mapped::mapping::{MISLAID, Place, entry_of};
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use phelsuma_nand::{LogicalPage, Nand, Time};
+use phelsuma_nand::{LogicalPage, Nand, Page, Time};
 
 impl PagedMapping {
     /// Translation pages are kept from now on in so many bytes as the cache's room says.
@@ -63,6 +63,22 @@ impl PagedMapping {
             condensed.arrives(part, io.read_done());
         }
         entry
+    }
+
+    /// Adds the pages of a translation page to `places`, each with its place: the cache's entry, or that on flash.
+    pub(super) fn places_in_part<N: Nand>(
+        &mut self,
+        io: &mut MetaIo<'_, N>,
+        part: u32,
+        places: &mut Vec<(LogicalPage, Page)>,
+    ) {
+        self.load(io, part);
+        for (key, index) in self.pages_of(part).zip(0..) {
+            let entry = self.cache.find(key).map_or_else(|| get(&self.page, index), |slot| self.cache.value(slot));
+            if let Place::At(page) = self.place(entry) {
+                places.push((LogicalPage(key), page));
+            }
+        }
     }
 
     /// Where `key` is, as far as RAM has it, and from when on. Counts as a hit of the cache or of a condensed page, and as

@@ -329,6 +329,10 @@ impl Mapping for PagedMapping {
         }
     }
 
+    fn places_of<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, part: u32, places: &mut Vec<(LogicalPage, Page)>) {
+        self.places_in_part(io, part, places);
+    }
+
     fn parts(&self) -> u32 {
         self.table.parts()
     }
