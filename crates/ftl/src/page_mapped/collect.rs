@@ -90,7 +90,7 @@ impl PageMapped {
         at: Time,
     ) -> Result<(), FtlError> {
         match self.group_of(victim, why) {
-            Some(group) => self.collect_group(nand, group, why, at)?,
+            Some(group) => self.collect_group(nand, (victim, group), why, at)?,
             None => {
                 self.collect(nand, victim, why, at)?;
                 self.count_collection(why);

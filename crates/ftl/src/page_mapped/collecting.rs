@@ -20,6 +20,8 @@ pub(super) enum Why {
     Emergency,
     /// The policy chose it.
     Policy,
+    /// The policy chose another of its group.
+    Group,
     /// It is less worn than others because its data stay.
     Wear,
     /// It is the oldest of an SLC cache.

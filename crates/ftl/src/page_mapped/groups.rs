@@ -9,26 +9,32 @@
 //! have moved: that trains its model. Then every block is collected as any other, of which next to nothing is live. So
 //! what the table does not name, or flash does not give back, is dealt with there.
 //!
-//! No block of the group is given back before all of its pages have moved. So a power cut finds what it finds in the
-//! middle of any collection, in more blocks. Where the room for the group's pages is not free, its blocks are collected
+//! No block is given back before its pages have moved. So a power cut finds what it finds in the middle of any
+//! collection, in more blocks. Where the room for the group's pages is not free, its blocks are collected
 //! one by one. So are those of a small drive, of which a group would take more than an eighth.
 
 use super::collecting::Why;
 use super::mapping::Mapping;
 use super::meta_io::MetaIo;
 use super::move_buffer;
-use super::parts::{PageMapped, mapping_io};
+use super::parts::{PageMapped, mapping_io, validity_io};
+use super::validity::Validity;
 use crate::FtlError;
 use crate::blocks::BlockUse;
 use core::ops::Range;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, PageRead, Time};
 
 impl PageMapped {
-    /// The stream whose blocks are collected with this victim, if they are, and there is room for their pages.
+    /// The stream whose blocks are collected with this victim, if they are, and there is room for their pages. A block
+    /// without live pages is given back alone: the others may have hardly any stale page, after a long write.
     pub(super) fn group_of(&self, victim: Block, why: Why) -> Option<u8> {
         let groups = self.collecting.groups.filter(|_| why == Why::Policy)?;
+        if self.mapping.is_damaged() || self.validity.is_damaged() {
+            // The table may name pages that were reported stale before.
+            return None;
+        }
         let stream = self.blocks.stream_of(victim);
-        if stream >= self.streams.placement {
+        if stream >= self.streams.placement || self.blocks.counters.live(victim) == 0 {
             return None;
         }
         let geometry = self.blocks.geometry();
@@ -39,25 +45,30 @@ impl PageMapped {
         has_room.then_some(stream)
     }
 
-    /// Collects the blocks of a group.
+    /// Collects a block with all others of its group.
     pub(super) fn collect_group<N: Nand>(
         &mut self,
         nand: &mut N,
-        stream: u8,
+        (chosen, stream): (Block, u8),
         why: Why,
         at: Time,
     ) -> Result<(), FtlError> {
-        self.tally.groups += 1;
         let geometry = *self.blocks.geometry();
         let blocks = || (0..geometry.blocks()).map(Block);
         for victim in blocks() {
             if self.blocks.is_candidate(victim) && self.blocks.stream_of(victim) == stream {
-                self.take_victim(nand, victim, why, at);
+                self.take_victim(nand, victim, if victim == chosen { why } else { Why::Group }, at);
             }
         }
+        let mut released = false;
         let mut moved = self.move_in_order(nand, self.group_pages(stream), why, at);
         for victim in blocks() {
             if self.blocks.use_of(victim) != BlockUse::Victim {
+                continue;
+            }
+            if released && moved.is_ok() && self.lacks_room_for_more() {
+                // Where it is short, the emptiest of all is next.
+                self.give_up(victim);
                 continue;
             }
             let rest = moved.and_then(|at| {
@@ -66,9 +77,11 @@ impl PageMapped {
             });
             moved = self.end_collection(nand, victim, rest, at);
             if moved.is_ok() {
+                released = true;
                 self.count_collection(why);
             }
         }
+        *if moved.is_ok() { &mut self.tally.groups } else { &mut self.tally.groups_given_up } += 1;
         moved.map(|_| ())
     }
 
@@ -94,7 +107,7 @@ impl PageMapped {
         for part in self.mapping.part_of(LogicalPage(pages.start))..=self.mapping.part_of(LogicalPage(last)) {
             let Ok(so_far) = done else { break };
             places.clear();
-            let io = mapping_io!(self, nand, at);
+            let io = mapping_io!(self, nand, so_far);
             self.mapping.places_of(io, part, &mut places);
             let known = io.read_done();
             places.retain(|(key, page)| {
@@ -127,7 +140,9 @@ impl PageMapped {
     ) -> Result<Time, FtlError> {
         let mut moving = core::mem::take(&mut self.collecting.moving);
         let mut done = Ok(at);
-        for some in places.chunks(move_buffer::PAGES) {
+        // Each page that leaves another victim may be an entry of its own.
+        let at_once = if self.validity.is_on_flash() { 1 } else { move_buffer::PAGES };
+        for some in places.chunks(at_once) {
             if done.is_err() || self.lacks_room_for_more() {
                 break;
             }
@@ -142,7 +157,10 @@ impl PageMapped {
                 }
             }
             self.tally.pages_in_order += moving.pages() as u64;
-            done = self.write_moved(nand, &moving, why, at).and_then(|moved| done.map(|before| before.max(moved)));
+            done = self
+                .write_moved(nand, &moving, why, at)
+                .and_then(|moved| self.validity.have_left(validity_io!(self, nand, at)).map(|()| moved))
+                .and_then(|moved| done.map(|before| before.max(moved)));
         }
         self.collecting.moving = moving;
         let done = done?;

@@ -30,8 +30,9 @@ pub(super) struct PageTally {
     /// Slices of collections, and those that were given up for an emptier victim.
     pub(super) slices: u64,
     pub(super) slices_given_up: u64,
-    /// Groups whose collection began, and their pages that moved in logical order.
+    /// Groups that were collected, those of which the rest was left, and pages that moved in logical order.
     pub(super) groups: u64,
+    pub(super) groups_given_up: u64,
     pub(super) pages_in_order: u64,
     pub(super) metadata_collections: u64,
     pub(super) metadata_pages_moved: u64,

@@ -194,6 +194,7 @@ impl<N: Nand> Ftl<N> for PageMapped {
         }
         if self.collecting.groups.is_some() {
             counters.push(Counter::sum("group_collections", self.tally.groups));
+            counters.push(Counter::sum("groups_given_up", self.tally.groups_given_up));
             counters.push(Counter::sum("pages_moved_in_order", self.tally.pages_in_order));
         }
         counters.extend(self.blocks.taken_over().map(|blocks| Counter::sum("blocks_taken_over", blocks)));

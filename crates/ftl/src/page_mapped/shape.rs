@@ -238,14 +238,16 @@ pub(super) fn batch_blocks(geometry: &Geometry, collection: CollectionPart) -> u
     }
 }
 
-/// The groups that are collected at once, and free blocks that the live pages of one take while they are written anew:
-/// its stream may open one more on each die, and what is due may be so many blocks late. None on a drive so small that
+/// The groups that are collected at once, and free blocks that the live pages of one take while they are written anew,
+/// with their translation pages: its stream may open one more on each die, and what is due may be so many blocks late. None on a drive so small that
 /// this is more than an eighth.
 pub(super) fn groups_of(geometry: &Geometry, config: &PageConfig) -> Option<OfGroups> {
     let pages = config.composition.placement.partition(&context(geometry, config));
-    let room = pages.div_ceil(geometry.pages_per_block()).saturating_add(2 * geometry.dies());
+    let entries = geometry.page_bytes() / 4;
+    let programs = pages.saturating_add(2 * pages.div_ceil(entries));
+    let room = programs.div_ceil(geometry.pages_per_block()).saturating_add(2 * geometry.dies());
     let at_once = config.composition.collection == CollectionPart::Groups && room <= geometry.blocks() / 8;
-    at_once.then_some(OfGroups { pages, room, entries: geometry.page_bytes() / 4 })
+    at_once.then_some(OfGroups { pages, room, entries })
 }
 
 /// How the flash is divided.

@@ -20,7 +20,7 @@ struct Storm {
 }
 
 /// Runs on until the power fails; an error while it is on is a failure. How often what the preset is tried for was
-/// there when the power failed: collections for wear, and merges of Logarithmic Gecko under way.
+/// there when the power failed: collections for wear, those of groups that were cut, and merges of Logarithmic Gecko under way.
 fn storm(s: &Storm) -> u64 {
     let logical = (f64::from(most_pages(s.preset, s.geometry)) * s.share) as u32;
     let what = format!("{} on {:?}, {logical} logical pages, seed {}", s.preset, s.geometry, s.seed);
@@ -31,7 +31,7 @@ fn storm(s: &Storm) -> u64 {
     let (mut cuts, mut seen) = (0, 0);
     let looked_at = match () {
         () if s.preset.ends_with("+wear") => Some("wear_collections"),
-        () if s.preset.ends_with("+groups") => Some("group_collections"),
+        () if s.preset.ends_with("+groups") => Some("groups_given_up"),
         () if s.preset.contains("+runs") => Some("gecko_merging"),
         () => None,
     };
@@ -169,7 +169,10 @@ fn collections_in_slices_batches_and_groups_survive_a_storm_of_cuts() {
                 });
             }
         }
-        assert!(seen > 0 || !preset.ends_with("+groups"), "{preset}: no group was collected");
+        assert!(
+            seen >= 20 || !preset.ends_with("+groups"),
+            "{preset}: the power fails in {seen} collections of groups"
+        );
     }
 }
 

@@ -161,6 +161,10 @@ impl Validity for AnyValidity {
         each!(self, own => own.leave(geometry, page))
     }
 
+    fn have_left<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        each!(self, own => own.have_left(io))
+    }
+
     fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {
         each!(self, own => own.failed(io, page))
     }

@@ -64,6 +64,15 @@ pub(crate) trait Validity: Clone {
     #[inline]
     fn leave(&mut self, _geometry: &Geometry, _page: Page) {}
 
+    /// Pages have left several victims: does what is due for that.
+    ///
+    /// # Errors
+    /// No block is left.
+    #[inline]
+    fn have_left<N: Nand>(&mut self, _io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        Ok(())
+    }
+
     /// A page that a failed program left at `page` is not live.
     ///
     /// # Errors

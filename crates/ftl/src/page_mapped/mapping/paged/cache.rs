@@ -23,12 +23,14 @@ pub(super) struct Coming {
     key: u32,
     /// The translation page that was synchronized for it.
     cleaned: Option<u32>,
+    /// Its place, once that is known and nothing has to leave it.
+    place: Option<Slot>,
 }
 
 impl Coming {
     #[inline]
     pub(super) fn of(key: u32) -> Self {
-        Self { key, cleaned: None }
+        Self { key, cleaned: None, place: None }
     }
 }
 
@@ -61,6 +63,15 @@ impl<E: Iterator<Item = Slot>, T: Iterator<Item = Slot>> Iterator for OfEither<E
         match self {
             Self::Entries(entries) => entries.next(),
             Self::TwoLevel(entries) => entries.next(),
+        }
+    }
+
+    /// Which it is is asked once, and not for each entry.
+    #[inline]
+    fn fold<B, F: FnMut(B, Slot) -> B>(self, init: B, f: F) -> B {
+        match self {
+            Self::Entries(entries) => entries.fold(init, f),
+            Self::TwoLevel(entries) => entries.fold(init, f),
         }
     }
 }
@@ -198,7 +209,12 @@ impl MappingCache {
     #[inline]
     pub(super) fn must_go(&self, coming: &mut Coming) -> Option<Slot> {
         match &self.order {
-            Order::Entries(sets) => Some(sets.place_for(coming.key)).filter(|slot| sets.has(*slot, DIRTY)),
+            Order::Entries(sets) => {
+                let place = sets.place_for(coming.key);
+                let is_taken = sets.has(place, DIRTY);
+                coming.place = (!is_taken).then_some(place);
+                is_taken.then_some(place)
+            }
             Order::TwoLevel(nodes) => {
                 let going = nodes.must_go(coming.key, coming.cleaned)?;
                 if nodes.has(going, DIRTY) {
@@ -233,6 +249,15 @@ impl MappingCache {
     #[inline]
     pub(super) fn insert(&mut self, key: u32, value: u32) -> Slot {
         each!(&mut self.order, own => own.insert(key, value))
+    }
+
+    /// A new entry, clean, just used, for which there is room.
+    #[inline]
+    pub(super) fn insert_coming(&mut self, coming: &Coming, value: u32) -> Slot {
+        match (&mut self.order, coming.place) {
+            (Order::Entries(sets), Some(place)) => sets.insert_at(place, coming.key, value),
+            _ => self.insert(coming.key, value),
+        }
     }
 
     /// A new entry, clean, that nobody has asked for so far. There is room. An order of entries alone has none for it: in

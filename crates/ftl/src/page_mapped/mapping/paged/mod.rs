@@ -141,6 +141,12 @@ fn put(page: &mut [u8], index: u32, entry: u32) {
     page[at..at + 4].copy_from_slice(&entry.to_le_bytes());
 }
 
+/// What an entry says, of a table that may name trimmed pages.
+#[inline]
+fn place_in(names_trimmed: bool, entry: u32) -> Place {
+    if names_trimmed && entry & TRIMMED_FROM != 0 && entry < MISLAID { Place::Trimmed } else { place_of(entry) }
+}
+
 impl PagedMapping {
     /// A mapping in which no page is anywhere, with a cache of `entries` entries.
     pub(crate) fn new(
@@ -241,11 +247,7 @@ impl PagedMapping {
     /// What an entry says.
     #[inline]
     fn place(&self, entry: u32) -> Place {
-        if self.names_trimmed && entry & TRIMMED_FROM != 0 && entry < MISLAID {
-            Place::Trimmed
-        } else {
-            place_of(entry)
-        }
+        place_in(self.names_trimmed, entry)
     }
 
     /// What becomes of an entry when its page is trimmed. In a table that names trimmed pages, one that is trimmed and
@@ -290,15 +292,17 @@ impl PagedMapping {
         before: &mut Vec<Page>,
     ) -> Result<(), FtlError> {
         let (identified, since) = (before.len(), io.read_done());
-        for slot in self.cache.dirty_of(part) {
-            let index = self.cache.key(slot) % self.entries_per_page;
-            if (self.cache.is_uip(slot) || !self.barriers.keeps(Barrier::UipChecked))
-                && let Place::At(page) = self.place(get(&self.page, index))
+        let (cache, page, names_trimmed) = (&self.cache, &mut self.page, self.names_trimmed);
+        let any = !self.barriers.keeps(Barrier::UipChecked);
+        cache.dirty_of(part).for_each(|slot| {
+            let index = cache.key(slot) % self.entries_per_page;
+            if (cache.is_uip(slot) || any)
+                && let Place::At(page) = place_in(names_trimmed, get(page, index))
             {
                 before.push(page);
             }
-            put(&mut self.page, index, self.cache.value(slot));
-        }
+            put(page, index, cache.value(slot));
+        });
         // The pages that it names must be on flash before it is: older copies are not looked for then.
         io.barrier(Barrier::EntriesAfterPages);
         // Translation pages are ordered by when they were synchronized, in program order, which a recovery holds

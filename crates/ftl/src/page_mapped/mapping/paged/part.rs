@@ -129,7 +129,7 @@ impl Mapping for PagedMapping {
             self.tally.fetched_for_placement += u64::from(self.on_miss == OnMiss::Lazy);
             return self.fetch(io, key.0, true, before).1;
         }
-        self.make_room(io, key.0, before)
+        self.make_room(io, key.0, before).map(|_| ())
     }
 
     /// Where `key` is, if its entry is cached.

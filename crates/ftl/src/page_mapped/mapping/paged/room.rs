@@ -17,8 +17,8 @@ impl PagedMapping {
         entry: u32,
         before: &mut Vec<Page>,
     ) -> Result<Slot, FtlError> {
-        self.make_room(io, key, before)?;
-        Ok(self.cache.insert(key, entry))
+        let coming = self.make_room(io, key, before)?;
+        Ok(self.cache.insert_coming(&coming, entry))
     }
 
     /// Reads `key`'s entry, which is not cached; it is cached from now on, with those that come along. One that is lost
@@ -49,7 +49,7 @@ impl PagedMapping {
         io: &mut MetaIo<'_, N>,
         key: u32,
         before: &mut Vec<Page>,
-    ) -> Result<(), FtlError> {
+    ) -> Result<Coming, FtlError> {
         let mut coming = Coming::of(key);
         while let Some(going) = self.cache.must_go(&mut coming) {
             self.make_clean(io, going, before)?;
@@ -57,7 +57,7 @@ impl PagedMapping {
                 break;
             }
         }
-        Ok(())
+        Ok(coming)
     }
 
     /// The entry at a slot is in its translation page from now on.

@@ -31,6 +31,10 @@ impl Validity for LogarithmicGecko {
         }
     }
 
+    fn have_left<N: Nand>(&mut self, io: &mut MetaIo<'_, N>) -> Result<(), FtlError> {
+        self.added(io)
+    }
+
     /// A program failed at `page`: it is stale, and so are the pages behind it, which will not be written. Without an
     /// entry they would pass for live when the counters are made anew.
     fn failed<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, page: Page) -> Result<(), FtlError> {

@@ -311,8 +311,14 @@ impl SetCache {
     /// A new entry, clean, just used, in the place of one that is clean.
     #[inline]
     pub(super) fn insert(&mut self, key: u32, value: u32) -> Slot {
+        self.insert_at(self.place_for(key), key, value)
+    }
+
+    /// The same, of which the place is known.
+    #[inline]
+    pub(super) fn insert_at(&mut self, slot: Slot, key: u32, value: u32) -> Slot {
         debug_assert!(self.find(key).is_none(), "an entry is cached twice");
-        let slot = self.place_for(key);
+        debug_assert_eq!(slot, self.place_for(key), "{key} has another place");
         debug_assert!(!self.set_of(slot).has(slot.way(), DIRTY | UIP), "a dirty entry is evicted");
         self.len += u32::from(self.is_vacant(slot));
         self.enter(slot, key, value);

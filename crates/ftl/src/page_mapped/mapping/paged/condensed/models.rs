@@ -1,8 +1,9 @@
 //! A translation page as a few straight lines, and a bit for each entry that one of them names exactly (LearnedFTL,
 //! HPCA '24: in-place-updated models and the bitmap filter).
 //!
-//! An entry whose bit is not set is read from flash, so no line is ever wrong. The paper trains models where a collection
-//! has sorted a group's pages. Here a model is trained whenever its translation page is in RAM: read or written.
+//! An entry whose bit is not set is read from flash, so no line is ever wrong. A model is
+//! trained whenever its translation page is in RAM: read or written. A collection of groups (`groups.rs`) writes it when
+//! its pages have moved in order, as the paper does.
 //!
 //! A line goes on past entries that it misses, since single pages are written anew everywhere. The eight lines that name
 //! the most entries are kept.
