@@ -19,7 +19,7 @@ const TRANSLATION_PAGES: Param = Param::number(
     0,
     1 << 20,
     0,
-    "translation pages of a group; 0 for as many as make the root of a die's blocks groups",
+    "translation pages of a group; 0: about as many groups as the square root of a die's blocks",
 );
 
 pub(crate) static SPEC: PlacementSpec = PlacementSpec::new(

@@ -10,8 +10,11 @@ use alloc::boxed::Box;
 use phelsuma_nand::Block;
 use phelsuma_nand::state::Preserve;
 
-pub(crate) static SPEC: VictimSpec =
-    VictimSpec::new("group", "the emptiest of the stream with the fewest live pages a block", |_| Box::new(Group));
+pub(crate) static SPEC: VictimSpec = VictimSpec::new(
+    "group",
+    "the stream whose blocks have the fewest live pages on average; of it the emptiest, or all with collection=groups",
+    |_| Box::new(Group),
+);
 
 /// The emptiest block of the emptiest stream.
 #[derive(Clone, Preserve)]
