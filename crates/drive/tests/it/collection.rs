@@ -143,3 +143,49 @@ fn the_drives_of_public_simulators() {
         }
     }
 }
+
+/// Models name entries after random writes because groups are written anew in logical order. What was written in order
+/// stays where it is.
+#[test]
+fn groups_are_collected_in_logical_order_and_what_is_in_order_is_not_moved() {
+    let run = |sets: &[(&str, &str)], spec: &str| {
+        let mut config = RunConfig::new("learnedftl", Input::Workload(Workload::parse(spec).unwrap())).unwrap();
+        config.composition.set_all(&[("mapping.cache", "768")]).unwrap();
+        config.composition.set_all(sets).unwrap();
+        config.shape.pages_per_block = 32;
+        config.shape.capacity_bytes = Some(64 << 20);
+        config.shape.ratio = 0.8;
+        (config.warmup, config.passes) = (2.0, 1.0);
+        run(&config, &|_| true).unwrap()
+    };
+    let counter = |result: &RunResult, name: &str| result.counters.get(name).copied().unwrap_or(0);
+    let groups = run(&[], "mixed:read=50:uniform");
+    assert!(counter(&groups, "group_collections") > 10);
+    let (in_order, moved) = (counter(&groups, "pages_moved_in_order"), counter(&groups, "pages_moved"));
+    assert!(20 * in_order > 19 * moved, "{in_order} of {moved} pages moved in order");
+    let whole = [("collection", "whole"), ("victim", "greedy"), ("placement", "one-stream")];
+    let whole = counter(&run(&whole, "mixed:read=50:uniform"), "condensed_hits");
+    let hits = counter(&groups, "condensed_hits");
+    assert!(hits > 10 * whole && hits > 1_000, "models answer {hits} look-ups, and {whole} without groups");
+    let sequential = amplification(&run(&[], "sequential"));
+    assert!(sequential < 1.02, "sequential writes are written {sequential:.3} times");
+}
+
+/// A page that leaves its block is an entry of Gecko's buffer, and each page of a group leaves another block.
+#[test]
+fn what_leaves_the_blocks_of_a_group_does_not_outgrow_geckos_buffer() {
+    let room = |sets: &[(&str, &str)]| {
+        let mut config = RunConfig::new("geckoftl", Input::Workload(Workload::parse("uniform").unwrap())).unwrap();
+        // So large a cache brings few reports of its own in between.
+        config.composition.set_all(&[("mapping.cache", "16384")]).unwrap();
+        config.composition.set_all(sets).unwrap();
+        config.shape.capacity_bytes = Some(512 << 20);
+        config.shape.ratio = 0.6;
+        (config.warmup, config.passes) = (2.0, 1.0);
+        let result = run(&config, &|_| true).unwrap();
+        (result.ram_bytes.all["buffer.gecko_buffer_room"], result.counters.get("group_collections").copied())
+    };
+    let (groups, collected) = room(&[("collection", "groups"), ("victim", "group"), ("placement", "groups")]);
+    assert!(collected > Some(10), "{collected:?} groups are collected");
+    assert_eq!(groups, room(&[]).0);
+}

@@ -60,7 +60,7 @@ impl PageMapped {
                 self.take_victim(nand, victim, if victim == chosen { why } else { Why::Group }, at);
             }
         }
-        let mut released = false;
+        let (mut released, mut left) = (false, false);
         let mut moved = self.move_in_order(nand, self.group_pages(stream), why, at);
         for victim in blocks() {
             if self.blocks.use_of(victim) != BlockUse::Victim {
@@ -69,6 +69,7 @@ impl PageMapped {
             if released && moved.is_ok() && self.lacks_room_for_more() {
                 // Where it is short, the emptiest of all is next.
                 self.give_up(victim);
+                left = true;
                 continue;
             }
             let rest = moved.and_then(|at| {
@@ -81,7 +82,8 @@ impl PageMapped {
                 self.count_collection(why);
             }
         }
-        *if moved.is_ok() { &mut self.tally.groups } else { &mut self.tally.groups_given_up } += 1;
+        let is_whole = moved.is_ok() && !left;
+        *if is_whole { &mut self.tally.groups } else { &mut self.tally.groups_given_up } += 1;
         moved.map(|_| ())
     }
 

@@ -239,8 +239,8 @@ pub(super) fn batch_blocks(geometry: &Geometry, collection: CollectionPart) -> u
 }
 
 /// The groups that are collected at once, and free blocks that the live pages of one take while they are written anew,
-/// with their translation pages: its stream may open one more on each die, and what is due may be so many blocks late. None on a drive so small that
-/// this is more than an eighth.
+/// with their translation pages: its stream may open one more on each die, and what is due may be so many blocks late.
+/// None on a drive so small that this is more than an eighth.
 pub(super) fn groups_of(geometry: &Geometry, config: &PageConfig) -> Option<OfGroups> {
     let pages = config.composition.placement.partition(&context(geometry, config));
     let entries = geometry.page_bytes() / 4;
