@@ -10,7 +10,7 @@ pub struct WriteCacheArgs {
     /// A write cache of so much RAM between host and FTL
     #[arg(long, value_name = "SIZE", value_parser = write_cache)]
     write_cache: Option<u64>,
-    /// What a power cut leaves of it: fifo, subset, prefix, lies or protected, or one of them with a seed, as subset:7
+    /// What a power cut leaves of it: fifo, subset, sorted, prefix, lies or protected, or one of them with a seed, as subset:7
     #[arg(long, value_name = "POLICY", requires = "write_cache", value_parser = |text: &str| text.parse::<PolicyAndSeed>())]
     cache_policy: Option<PolicyAndSeed>,
 }

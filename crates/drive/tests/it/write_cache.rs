@@ -49,7 +49,9 @@ fn a_cut_leaves_of_a_cache_what_its_policy_allows() {
     let dies: &[(u32, u32)] = if thorough() { &[(1, 1), (2, 2)] } else { &[(1, 1)] };
     let (mut taken_back, mut turn) = (0, 0);
     for ftl in ["page", "geckoftl", "last++", "lazyftl", "mu-ftl", "phelsuma", "dftl-timeout"] {
-        for policy in [CachePolicy::Fifo, CachePolicy::Subset, CachePolicy::Prefix, CachePolicy::Protected] {
+        for policy in
+            [CachePolicy::Fifo, CachePolicy::Subset, CachePolicy::Sorted, CachePolicy::Prefix, CachePolicy::Protected]
+        {
             // Each of them meets some of the workloads, and each workload some of them.
             turn += 1;
             let workloads = Workload::ALL.into_iter().enumerate();
@@ -116,7 +118,7 @@ fn a_cache_absorbs_what_a_skewed_workload_writes_again() {
 fn a_saved_drive_has_its_cache() {
     let path = std::env::temp_dir().join(format!("phelsuma-cached-{}", std::process::id()));
     let text = |result: RunResult| serde_json::to_string(&RunResult { machine: Machine::default(), ..result }).unwrap();
-    for policy in [CachePolicy::Fifo, CachePolicy::Subset, CachePolicy::Protected] {
+    for policy in [CachePolicy::Fifo, CachePolicy::Subset, CachePolicy::Sorted, CachePolicy::Protected] {
         for ftl in ["page", "geckoftl", "last++"] {
             let mut config = config(ftl, "zipf:0.9", 100, policy);
             (config.fill, config.cut_at_end) = (Fill::Random, true);

@@ -51,6 +51,8 @@ struct Own {
     /// Pages that it has room for.
     capacity: u32,
     dirty: DirtyPages,
+    /// Pages that are written out in the order of their numbers, the last first; some may have left.
+    sorted: Vec<u32>,
     in_flight: InFlight,
     /// The FTL has refused what was to be written out.
     refused: bool,
@@ -86,6 +88,7 @@ impl<N: Nand + 'static> Cached<N> {
             page_bytes,
             capacity,
             dirty: DirtyPages::with_room(capacity),
+            sorted: Vec::new(),
             in_flight: InFlight::default(),
             refused: false,
             waited: Time::ZERO,
@@ -220,7 +223,25 @@ impl<N: Nand + 'static> Cached<N> {
 impl Own {
     /// The page that is to be written out next.
     fn whose_turn(&mut self) -> Option<u32> {
-        if self.how.policy.draws() { self.dirty.drawn(self.draws.next()) } else { self.dirty.first() }
+        match self.how.policy {
+            CachePolicy::Subset | CachePolicy::Lies => self.dirty.drawn(self.draws.next()),
+            CachePolicy::Sorted => self.next_by_number(),
+            _ => self.dirty.first(),
+        }
+    }
+
+    /// The next of the pages that are written out by number. Where all have left, all that are here are next.
+    fn next_by_number(&mut self) -> Option<u32> {
+        while let Some(page) = self.sorted.last() {
+            if self.dirty.get(*page).is_some() {
+                return Some(*page);
+            }
+            self.sorted.pop();
+        }
+        self.sorted.reserve_exact(self.dirty.len());
+        self.sorted.extend(self.dirty.iter().map(|dirty| dirty.page));
+        self.sorted.sort_unstable_by(|page, other| other.cmp(page));
+        self.sorted.last().copied()
     }
 
     /// How many pages from a dirty one on can be written out by one request.

@@ -13,6 +13,9 @@ pub enum CachePolicy {
     Fifo,
     /// Any of them: pages are held as long as there is room, and written out in an order drawn by lot.
     Subset,
+    /// Any of them: pages are held as long as there is room. Then all of them are written out in the order of their numbers,
+    /// one after the other as room is needed, and those that came meanwhile are next. LeaFTL's buffer (ASPLOS '23).
+    Sorted,
     /// Those up to a moment: pages are written out in the order in which they came, and each is made durable before the
     /// next.
     Prefix,
@@ -23,9 +26,10 @@ pub enum CachePolicy {
 }
 
 impl CachePolicy {
-    const NAMES: [(&'static str, Self); 5] = [
+    const NAMES: [(&'static str, Self); 6] = [
         ("fifo", Self::Fifo),
         ("subset", Self::Subset),
+        ("sorted", Self::Sorted),
         ("prefix", Self::Prefix),
         ("lies", Self::Lies),
         ("protected", Self::Protected),
@@ -44,11 +48,6 @@ impl CachePolicy {
     /// Whether neighbours may be written out before older pages.
     pub(super) fn keeps_order(self) -> bool {
         self == Self::Prefix
-    }
-
-    /// Whether the order is drawn by lot.
-    pub(super) fn draws(self) -> bool {
-        matches!(self, Self::Subset | Self::Lies)
     }
 }
 
@@ -88,8 +87,8 @@ impl FromStr for PolicyAndSeed {
         match (policy, seed.parse()) {
             (Some(policy), Ok(seed)) => Ok(Self(policy, seed)),
             _ => Err(format!(
-                "'{}' is not a policy of a write cache; use fifo, subset, prefix, lies or protected, or one of them with \
-                 a seed: subset:7",
+                "'{}' is not a policy of a write cache; use fifo, subset, sorted, prefix, lies or protected, or one of them \
+                 with a seed: subset:7",
                 text.escape_debug()
             )),
         }

@@ -213,8 +213,9 @@ impl<N: Nand + 'static> Ftl<N> for Cached<N> {
         let pages = u64::from(self.own.capacity);
         // With the pages of one request that are written out.
         let run = pages.min(RUN_PAGES.into()).next_power_of_two();
+        let sorted = if self.own.how.policy == CachePolicy::Sorted { pages * 4 } else { 0 };
         ledger.index("buffer.write_cache", (pages + run) * u64::from(self.own.page_bytes));
-        ledger.index("index.write_cache", DirtyPages::index_bytes(pages) + InFlight::bytes(pages));
+        ledger.index("index.write_cache", DirtyPages::index_bytes(pages) + InFlight::bytes(pages) + sorted);
         ledger
     }
 

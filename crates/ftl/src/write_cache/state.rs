@@ -13,8 +13,9 @@ pub(super) struct WholeState<'a> {
 impl Preserve for WholeState<'_> {
     fn put_state(&self, to: &mut dyn StateOut) -> Result<()> {
         self.below.put_state(to)?;
-        let Own { dirty, in_flight, waited, draws, tally, .. } = &*self.own;
+        let Own { dirty, sorted, in_flight, waited, draws, tally, .. } = &*self.own;
         dirty.put_state(to)?;
+        sorted.put_state(to)?;
         in_flight.put_state(to)?;
         waited.put_state(to)?;
         draws.put_state(to)?;
@@ -25,6 +26,7 @@ impl Preserve for WholeState<'_> {
         self.below.take_state(from)?;
         let own = &mut *self.own;
         own.dirty.take_state(from)?;
+        own.sorted.take_state(from)?;
         own.in_flight.take_state(from)?;
         own.waited.take_state(from)?;
         own.draws.take_state(from)?;

@@ -2,12 +2,18 @@
 
 use crate::common::{chips, config, small};
 use phelsuma_ftl::{CachePolicy, Ftl, Hint, HostData, HostPage, Step, WriteCache, WriteRequest, format, recover};
-use phelsuma_nand::{Content, LogicalPage, Purpose, SimNand, Time};
+use phelsuma_nand::{Content, Kind, LogicalPage, Nand, Op, Page, Purpose, SimNand, SpareRead, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-const POLICIES: [CachePolicy; 5] =
-    [CachePolicy::Fifo, CachePolicy::Subset, CachePolicy::Prefix, CachePolicy::Lies, CachePolicy::Protected];
+const POLICIES: [CachePolicy; 6] = [
+    CachePolicy::Fifo,
+    CachePolicy::Subset,
+    CachePolicy::Sorted,
+    CachePolicy::Prefix,
+    CachePolicy::Lies,
+    CachePolicy::Protected,
+];
 const PAGES: u32 = 300;
 const CACHE_PAGES: u32 = 20;
 
@@ -129,6 +135,31 @@ fn what_is_written_again_is_absorbed_and_a_flush_writes_it_once() {
     drive.write(7, 3, 200 << 32);
     drive.ftl.trim(&mut drive.nand, LogicalPage(7), 3, drive.at).unwrap();
     assert_eq!((drive.host_programs(), drive.counter("write_cache_dropped")), (3, 3));
+}
+
+/// The order is that of the flash: a page's spare area has its number, and how many were programmed before it.
+#[test]
+fn a_sorted_cache_writes_out_by_number_and_what_comes_meanwhile_next() {
+    let mut drive = Drive::new("page", CachePolicy::Sorted);
+    let number = |n: u32| n * 77 % PAGES;
+    (0..3 * CACHE_PAGES).for_each(|n| drive.at = drive.write(number(n), 1, 1 << 32));
+    let mut written: Vec<(u64, u32)> = (0..drive.nand.geometry().pages() as u32)
+        .filter_map(|page| match drive.nand.read_spare(Page(page), Op::new(drive.at, Purpose::Host)).0 {
+            SpareRead::Written(spare) if spare.kind == Kind::User => Some((spare.seq, spare.key)),
+            _ => None,
+        })
+        .collect();
+    written.sort_unstable();
+    let written: Vec<u32> = written.into_iter().map(|(_, key)| key).collect();
+    let sorted = |from: u32| {
+        let mut batch: Vec<u32> = (from..from + CACHE_PAGES).map(number).collect();
+        batch.sort_unstable();
+        batch
+    };
+    let expected = [sorted(0), sorted(CACHE_PAGES)].concat();
+    assert!(written.len() > CACHE_PAGES as usize + 10, "{written:?}");
+    assert_eq!(written, expected[..written.len()]);
+    assert_ne!(sorted(0), (0..CACHE_PAGES).map(number).collect::<Vec<u32>>(), "they came in this order");
 }
 
 /// A write is done at once while there is room, and as fast as the flash is when there is none.

@@ -307,7 +307,7 @@ mod tests {
         assert!(options.set("image", "x").is_err());
         assert!(options.set("http", "8080").unwrap_err().contains("ADDRESS:PORT"));
         assert!(options.set("nothing", "x").is_err());
-        assert!(options.set("cache-policy", "hope").unwrap_err().contains("subset, prefix, lies or protected"));
+        assert!(options.set("cache-policy", "hope").unwrap_err().contains("subset, sorted, prefix, lies or protected"));
         assert!(Options::default().set("cache-policy", "lies").unwrap_err().contains("write-cache=BYTES"));
         assert!(options.set("durability", "flush").unwrap_err().contains("image=FILE"));
         let mut options = Options::default();

@@ -65,15 +65,6 @@ impl<E: Iterator<Item = Slot>, T: Iterator<Item = Slot>> Iterator for OfEither<E
             Self::TwoLevel(entries) => entries.next(),
         }
     }
-
-    /// Which it is is asked once, and not for each entry.
-    #[inline]
-    fn fold<B, F: FnMut(B, Slot) -> B>(self, init: B, f: F) -> B {
-        match self {
-            Self::Entries(entries) => entries.fold(init, f),
-            Self::TwoLevel(entries) => entries.fold(init, f),
-        }
-    }
 }
 
 /// Calls the one that it is.
@@ -138,6 +129,15 @@ impl MappingCache {
     #[inline]
     pub(super) fn find(&self, key: u32) -> Option<Slot> {
         each!(&self.order, own => own.find(key))
+    }
+
+    /// The same, of an entry that may still be at a slot.
+    #[inline]
+    pub(super) fn find_from(&self, slot: Slot, key: u32) -> Option<Slot> {
+        match &self.order {
+            Order::Entries(sets) if sets.is_at(slot, key) => Some(slot),
+            _ => self.find(key),
+        }
     }
 
     #[inline]
@@ -315,6 +315,24 @@ impl MappingCache {
         match &self.order {
             Order::Entries(sets) => OfEither::Entries(sets.dirty_of(translation_page)),
             Order::TwoLevel(nodes) => OfEither::TwoLevel(nodes.dirty_of(translation_page)),
+        }
+    }
+
+    /// Key and value of the dirty entries of a translation page, and whether a before-image is not yet identified.
+    #[inline]
+    pub(super) fn each_dirty_of(&self, translation_page: u32, mut each: impl FnMut(u32, u32, bool)) {
+        // The order is matched once, and not for each entry. One call can be inlined.
+        match &self.order {
+            Order::Entries(own) => {
+                for slot in own.dirty_of(translation_page) {
+                    each(own.key(slot), own.value(slot), own.has(slot, UIP));
+                }
+            }
+            Order::TwoLevel(own) => {
+                let each: &mut dyn FnMut(u32, u32, bool) = &mut each;
+                own.dirty_of(translation_page)
+                    .for_each(|slot| each(own.key(slot), own.value(slot), own.has(slot, UIP)));
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::condensed::CondensedPages;
 use super::unreadable::UnreadablePages;
-use super::{PagedMapping, Slot, get, put};
+use super::{PagedMapping, Slot, get, index_of, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::cache_part::{CacheRoom, Condense};
@@ -48,7 +48,7 @@ impl PagedMapping {
                 if let Some(condensed) = self.condensed.as_mut().filter(|_| is_used) {
                     condensed.enter(part, version, bytes);
                 }
-                get(bytes, key % self.entries_per_page)
+                get(bytes, index_of(key, self.entries_per_page))
             }
             PartRead::Unreadable => {
                 self.tally.translation_pages_unreadable += 1;

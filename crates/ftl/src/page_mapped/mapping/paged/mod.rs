@@ -24,6 +24,7 @@ mod condensed;
 mod counters;
 mod dirty_queue;
 mod ends;
+mod entries;
 mod loading;
 mod log;
 mod part;
@@ -53,6 +54,7 @@ use cache::{MappingCache, Slot};
 use checkpoints::Checkpoints;
 use condensed::CondensedPages;
 use dirty_queue::DirtyQueue;
+use entries::{get, index_of, part_of, put};
 use log::MappingLog;
 pub(crate) use log::Overruled;
 use phelsuma_nand::state::Preserve;
@@ -71,6 +73,8 @@ pub(crate) struct PagedMapping {
     /// Where the translation pages are.
     table: TranslationTable,
     cache: MappingCache,
+    /// Where the entry was found for which there was to be room last.
+    prepared: Slot,
     /// What of the cache is being read.
     arriving: Arriving,
     /// Translation pages in fewer bytes, where any are kept.
@@ -129,18 +133,6 @@ fn translation_pages(geometry: &Geometry, logical_pages: u32) -> u32 {
     logical_pages.div_ceil(entries_per_page(geometry))
 }
 
-#[inline]
-fn get(page: &[u8], index: u32) -> u32 {
-    let at = index as usize * 4;
-    u32::from_le_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
-}
-
-#[inline]
-fn put(page: &mut [u8], index: u32, entry: u32) {
-    let at = index as usize * 4;
-    page[at..at + 4].copy_from_slice(&entry.to_le_bytes());
-}
-
 /// What an entry says, of a table that may name trimmed pages.
 #[inline]
 fn place_in(names_trimmed: bool, entry: u32) -> Place {
@@ -164,6 +156,7 @@ impl PagedMapping {
             entries_per_page,
             table: TranslationTable::new(geometry, logical_pages, directory),
             cache: MappingCache::new(entries, window(geometry.dies()) as u32, pages, entries_per_page, evict),
+            prepared: Slot::FIRST,
             arriving: Arriving::new(geometry.dies()),
             condensed: None,
             on_miss,
@@ -230,7 +223,7 @@ impl PagedMapping {
     /// The translation page that holds a logical page's entry.
     #[inline]
     fn translation_page_of(&self, key: u32) -> u32 {
-        key / self.entries_per_page
+        part_of(key, self.entries_per_page)
     }
 
     /// The logical pages whose entries stand in a translation page.
@@ -294,14 +287,14 @@ impl PagedMapping {
         let (identified, since) = (before.len(), io.read_done());
         let (cache, page, names_trimmed) = (&self.cache, &mut self.page, self.names_trimmed);
         let any = !self.barriers.keeps(Barrier::UipChecked);
-        cache.dirty_of(part).for_each(|slot| {
-            let index = cache.key(slot) % self.entries_per_page;
-            if (cache.is_uip(slot) || any)
+        cache.each_dirty_of(part, |key, value, is_uip| {
+            let index = index_of(key, self.entries_per_page);
+            if (is_uip || any)
                 && let Place::At(page) = place_in(names_trimmed, get(page, index))
             {
                 before.push(page);
             }
-            put(page, index, cache.value(slot));
+            put(page, index, value);
         });
         // The pages that it names must be on flash before it is: older copies are not looked for then.
         io.barrier(Barrier::EntriesAfterPages);
@@ -448,7 +441,7 @@ impl PagedMapping {
         for key in dangling {
             debug_assert!(self.translation_page_of(key.0) == part, "{key} is of another translation page");
             debug_assert!(self.cache.find(key.0).is_none(), "what the cache says of {key} is not taken out");
-            put(&mut self.page, key.0 % self.entries_per_page, entry_of(Place::Lost));
+            put(&mut self.page, index_of(key.0, self.entries_per_page), entry_of(Place::Lost));
         }
         let (version, since) = (io.seq() + 1, io.read_done());
         self.write_page(io, SpareMarks::NONE, part, version, since)

@@ -3,7 +3,7 @@
 use super::cache::Coming;
 use super::log::InLog;
 use super::table::TranslationTable;
-use super::{PagedMapping, Slot, WARM, get, put};
+use super::{PagedMapping, Slot, WARM, get, index_of, put};
 use crate::barriers::Barrier;
 use crate::config::OnMiss;
 use crate::page_mapped::directory::PartRead;
@@ -120,6 +120,7 @@ impl Mapping for PagedMapping {
         }
         if let Some(slot) = self.cache.find(key.0) {
             self.tally.hits += u64::from(by_host);
+            self.prepared = slot;
             self.cache.touch(slot);
             io.wait_until(self.since(slot, io.read_done()));
             return Ok(());
@@ -155,7 +156,7 @@ impl Mapping for PagedMapping {
     /// The host has written `key` to `to`. The place before, where that is known.
     #[inline]
     fn written(&mut self, key: LogicalPage, to: Page) -> Before {
-        if let Some(slot) = self.cache.find(key.0) {
+        if let Some(slot) = self.cache.find_from(self.prepared, key.0) {
             let before = self.place(self.cache.value(slot));
             // What a run or a translation page names is reported when that record of it goes.
             let is_on_flash = self.log.is_some() && !self.cache.is_dirty(slot);
@@ -172,7 +173,7 @@ impl Mapping for PagedMapping {
     #[inline]
     fn moved(&mut self, key: LogicalPage, place: Place) {
         let entry = entry_of(place);
-        let slot = self.cache.find(key.0).unwrap_or_else(|| {
+        let slot = self.cache.find_from(self.prepared, key.0).unwrap_or_else(|| {
             // Not cached: the before-image dies with the victim, there is nothing to identify.
             let slot = self.cache.insert(key.0, entry);
             self.cache.set_uip(slot, !self.barriers.keeps(Barrier::MigratedHasNoBeforeImage));
@@ -217,14 +218,14 @@ impl Mapping for PagedMapping {
             let keys = self.pages_of(part);
             if self.log.is_some() {
                 self.load_with_log(io, part);
-                let named = |key: &u32| get(&self.page, key % self.entries_per_page) == page.0;
+                let named = |key: &u32| get(&self.page, index_of(*key, self.entries_per_page)) == page.0;
                 if let Some(key) = keys.clone().find(|key| named(key) && self.cache.find(*key).is_none()) {
                     return Some(LogicalPage(key));
                 }
                 continue;
             }
             let PartRead::Bytes(bytes, _) = self.table.peek(io, part) else { continue };
-            for key in keys.filter(|key| get(bytes, key % self.entries_per_page) == page.0) {
+            for key in keys.filter(|key| get(bytes, index_of(*key, self.entries_per_page)) == page.0) {
                 match self.cache.find(key) {
                     None => return Some(LogicalPage(key)),
                     Some(slot) if self.cache.is_unsure(slot) || !self.barriers.keeps(Barrier::VictimClearsUip) => {}
@@ -280,7 +281,7 @@ impl Mapping for PagedMapping {
         }
         let in_cache = before.len();
         for key in pages.filter(|key| self.cache.find(*key).is_none()) {
-            let index = key % self.entries_per_page;
+            let index = index_of(key, self.entries_per_page);
             let entry = get(&self.page, index);
             let now = self.place(entry);
             if let Place::At(page) = now {

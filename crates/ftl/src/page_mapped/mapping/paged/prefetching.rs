@@ -6,6 +6,7 @@
 //! fetched on trust costs no synchronization. (The paper lets it have one.)
 
 use super::cache::MappingCache;
+use super::index_of;
 use crate::RamLedger;
 use crate::cache_part::{Evict, Prefetch};
 use crate::config::{MappingPart, PageParts};
@@ -55,7 +56,7 @@ impl Prefetching {
         debug_assert!(self.gathered.is_empty(), "entries of two translation pages are gathered");
         let of_request = if self.request.contains(&key) { self.request.end } else { key + 1 };
         let of_run = if self.by_run { key.saturating_add(1 + cache.run_before(key)) } else { 0 };
-        let index = key % self.entries_per_page;
+        let index = index_of(key, self.entries_per_page);
         let count = (of_request.max(of_run) - key).min(self.entries_per_page - index);
         let entries = (1..count).map(|behind| (key + behind, entry_at(index + behind)));
         self.gathered.extend(entries.filter(|(key, _)| cache.find(*key).is_none()));

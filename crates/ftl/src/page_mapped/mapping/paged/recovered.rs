@@ -13,7 +13,7 @@
 //! content would be reported as stale.
 
 use super::log::{InLog, LookedUpTo, RestoredLog};
-use super::{PagedMapping, Slot, get, put};
+use super::{PagedMapping, Slot, get, index_of, put};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::page_mapped::durability::ScanFrom;
@@ -109,7 +109,7 @@ impl PagedMapping {
         for slot in unsure {
             let key = self.cache.key(slot);
             if self.cache.is_uip(slot)
-                && let Place::At(page) = place_of(get(&self.page, key % self.entries_per_page))
+                && let Place::At(page) = place_of(get(&self.page, index_of(key, self.entries_per_page)))
                 && self.is_before_image(io, key, page)
                 && self.barriers.keeps(Barrier::UnsureLookedInto)
             {
@@ -154,7 +154,7 @@ impl PagedMapping {
         changes.retain(|(key, _)| self.place_in_runs(*key).is_none());
         let is_news = replaced || !changes.is_empty();
         for (key, to) in changes {
-            let index = key.0 % self.entries_per_page;
+            let index = index_of(key.0, self.entries_per_page);
             if let Place::At(page) = self.place_in(&self.page, key)
                 && self.is_before_image(io, key.0, page)
             {
@@ -198,7 +198,7 @@ impl PagedMapping {
             debug_assert!(self.translation_page_of(key.0) == part, "{key} is of another translation page");
             match self.cache.find(key.0) {
                 Some(slot) => self.cache.set_dirty(slot, lost),
-                None => put(&mut self.page, key.0 % self.entries_per_page, lost),
+                None => put(&mut self.page, index_of(key.0, self.entries_per_page), lost),
             }
         }
         self.write_loaded(io, part, before)
@@ -221,7 +221,7 @@ impl PagedMapping {
 
     /// Where `key` is by a translation page's bytes.
     pub(crate) fn place_in(&self, bytes: &[u8], key: LogicalPage) -> Place {
-        self.place(get(bytes, key.0 % self.entries_per_page))
+        self.place(get(bytes, index_of(key.0, self.entries_per_page)))
     }
 
     /// Copies the suspect translation pages at `pages`, and those of runs of a log.

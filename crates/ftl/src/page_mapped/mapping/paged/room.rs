@@ -36,7 +36,8 @@ impl PagedMapping {
         if self.place(entry) == Place::Lost && !is_written {
             return (entry, Ok(()));
         }
-        let inserted = self.insert(io, key, entry, before).map(|_| {
+        let inserted = self.insert(io, key, entry, before).map(|slot| {
+            self.prepared = slot;
             self.arriving.note(key, since, now);
             self.insert_prefetched(key, since, now);
         });

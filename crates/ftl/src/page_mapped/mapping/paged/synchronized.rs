@@ -7,7 +7,7 @@
 
 use super::dirty_queue::DirtyQueue;
 use super::unreadable::UnreadablePages;
-use super::{PagedMapping, Slot, get, put, scan_mark};
+use super::{PagedMapping, Slot, get, index_of, put, scan_mark};
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::config::{DirtyLimit, PowerPart, Synchronize};
@@ -162,7 +162,7 @@ impl PagedMapping {
         self.load(io, translation_page);
         for (key, place) in found {
             debug_assert!(self.pages_of(translation_page).contains(&key), "an entry of another translation page");
-            put(&mut self.page, key % self.entries_per_page, entry_of(place));
+            put(&mut self.page, index_of(key, self.entries_per_page), entry_of(place));
         }
         io.barrier(Barrier::EntriesAfterPages);
         let version = io.seq() + 1;

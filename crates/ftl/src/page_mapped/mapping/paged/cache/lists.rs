@@ -3,6 +3,7 @@
 //! Some translation pages share a list. A dirty entry stays where it is, so a list is only left by a synchronization.
 //! Surplus entries, which a recovery has found, are in none: they are few, and all looked at.
 
+use super::super::entries::part_of;
 use super::entry::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use super::set::WAYS;
 use super::sets::{NONE, REACH, SetCache};
@@ -21,11 +22,11 @@ impl SetCache {
         if self.window == self.regular { 0 } else { scattered(!(list as u32), self.regular) }
     }
 
-    /// The slot that a link of a list names.
+    /// The slot that a link of a list with this window names.
     #[inline]
-    fn linked(&self, list: usize, link: u16) -> Option<Slot> {
+    fn linked(&self, window: usize, link: u16) -> Option<Slot> {
         let (set, way) = (usize::from(link) / WAYS, usize::from(link) % WAYS);
-        (link != NONE).then(|| Slot::new(self.behind(self.window_of(list), set), way))
+        (link != NONE).then(|| Slot::new(self.behind(window, set), way))
     }
 
     /// The link of a list that names a slot.
@@ -65,7 +66,7 @@ impl SetCache {
         if self.is_surplus(slot) {
             return;
         }
-        let list = self.list_of(self.key(slot) / self.entries_per_page);
+        let list = self.list_of(part_of(self.key(slot), self.entries_per_page));
         let link = self.link_to(list, slot);
         let next = core::mem::replace(&mut self.lists[list], link);
         self.set_of_mut(slot).set_next(slot.way(), next);
@@ -75,8 +76,9 @@ impl SetCache {
     #[inline]
     pub(super) fn dirty_of(&self, translation_page: u32) -> impl Iterator<Item = Slot> + '_ {
         let list = self.list_of(translation_page);
-        let first = self.linked(list, self.lists[list]);
-        let next = move |slot: &Slot| self.linked(list, self.set_of(*slot).next(slot.way()));
+        let window = self.window_of(list);
+        let first = self.linked(window, self.lists[list]);
+        let next = move |slot: &Slot| self.linked(window, self.set_of(*slot).next(slot.way()));
         let listed = core::iter::successors(first, next).filter(move |slot| self.is_of(*slot, translation_page));
         listed.chain(self.surplus_of(translation_page))
     }
@@ -87,11 +89,12 @@ impl SetCache {
         let list = self.list_of(translation_page);
         let go_first = self.evict != Evict::Lru;
         let mut before = None;
-        let mut at = self.linked(list, self.lists[list]);
+        let window = self.window_of(list);
+        let mut at = self.linked(window, self.lists[list]);
         let mut cleaned = 0;
         while let Some(slot) = at {
             let next = self.set_of(slot).next(slot.way());
-            at = self.linked(list, next);
+            at = self.linked(window, next);
             if !self.is_of(slot, translation_page) {
                 before = Some(slot);
                 continue;
@@ -119,7 +122,7 @@ impl SetCache {
 
     /// It is in a run now, as all that are dirty soon are: no list is looked at before.
     pub(super) fn clean_one_of_all(&mut self, slot: Slot) {
-        let list = self.list_of(self.key(slot) / self.entries_per_page);
+        let list = self.list_of(part_of(self.key(slot), self.entries_per_page));
         self.lists[list] = NONE;
         self.made_sure(slot);
         self.make_clean(slot);

@@ -12,6 +12,7 @@
 //! A recovery may find entries for which their sets have no room. These *surplus* entries are in sets of their own, and
 //! leave before the drive serves.
 
+use super::super::entries::part_of;
 use super::entry::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use super::set::{Set, WAYS};
 use crate::RamLedger;
@@ -148,7 +149,7 @@ impl SetCache {
         if self.window == self.regular {
             return scattered(key, self.regular);
         }
-        let start = self.window_of(self.list_of(key / self.entries_per_page));
+        let start = self.window_of(self.list_of(part_of(key, self.entries_per_page)));
         self.behind(start, scattered(key, self.window))
     }
 
@@ -181,6 +182,12 @@ impl SetCache {
             return (self.regular..self.sets.len()).find_map(|set| self.find_in(set, key));
         }
         found
+    }
+
+    /// Whether this entry is there. A slot of those that a recovery found may be gone.
+    #[inline]
+    pub(super) fn is_at(&self, slot: Slot, key: u32) -> bool {
+        self.sets.get(slot.set()).is_some_and(|set| set.key(slot.way()) == key)
     }
 
     #[inline]
@@ -289,7 +296,7 @@ impl SetCache {
         let age = |slot: &Slot| self.set_of(*slot).age(slot.way());
         let clean = |set: usize| old(set).filter(|slot| !self.has(*slot, DIRTY)).max_by_key(age);
         let fullest = || {
-            let dirty = |slot: &Slot| self.dirty_of(self.key(*slot) / self.entries_per_page).count();
+            let dirty = |slot: &Slot| self.dirty_of(part_of(self.key(*slot), self.entries_per_page)).count();
             old(home).max_by_key(|slot| (dirty(slot), age(slot)))
         };
         let found = self.within_reach(home).find_map(clean).or_else(fullest);

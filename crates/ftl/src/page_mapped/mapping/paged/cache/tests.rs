@@ -151,7 +151,7 @@ fn an_entry_takes_twelve_bytes_at_the_most() {
 
 /// A cache in which these were used, in order.
 fn used(asked: u32, keys: impl IntoIterator<Item = u32>) -> MappingCache {
-    let mut cache = MappingCache::new(MappingCache::entries_in(asked, Evict::TwoLevel), 0, 100, 100, Evict::TwoLevel);
+    let mut cache = MappingCache::new(MappingCache::entries_in(asked, Evict::TwoLevel), 0, 100, 128, Evict::TwoLevel);
     for key in keys {
         match cache.find(key) {
             Some(slot) => cache.touch(slot),
@@ -173,14 +173,14 @@ fn a_cache_of_two_levels_holds_what_its_bytes_hold() {
     // 800 bytes: entries of six, and eight for each of their translation pages.
     assert_eq!(used(100, 0..100).iter().count(), 100);
     assert_eq!(used(100, 0..300).iter().count(), (800 - 2 * 8) / 6);
-    assert_eq!(used(100, (0..100).map(|page| 100 * page)).iter().count(), 800 / (6 + 8));
+    assert_eq!(used(100, (0..100).map(|page| 128 * page)).iter().count(), 800 / (6 + 8));
 }
 
 #[test]
 fn of_the_coldest_translation_page_a_clean_entry_goes_first() {
     let goes = |cache: &MappingCache| cache.must_go(&mut Coming::of(500)).map(|slot| cache.key(slot));
     // 130 entries of two translation pages take 796 of 800 bytes. All of the first were used before all of the second.
-    let mut cache = used(100, (0..65).chain(100..165));
+    let mut cache = used(100, (0..65).chain(128..193));
     assert_eq!(goes(&cache), Some(0));
     for key in 0..64 {
         cache.set_dirty(cache.find(key).unwrap(), 1);
@@ -203,13 +203,13 @@ fn a_cache_of_two_levels_takes_no_more_than_its_bytes_however_it_is_used() {
     // Batches of translation pages: the first entry of each, then the second of each.
     let mut cache = used(100, []);
     for batch in 0..50 {
-        for key in (0..2).flat_map(|entry| (0..60).map(move |page| (60 * batch + page) % 100 * 100 + entry)) {
+        for key in (0..2).flat_map(|entry| (0..60).map(move |page| (60 * batch + page) % 100 * 128 + entry)) {
             if cache.find(key).is_none() {
                 let mut coming = Coming::of(key);
                 let mut synchronized = 0;
                 while let Some(slot) = cache.must_go(&mut coming) {
                     if cache.is_dirty(slot) {
-                        cache.clean(cache.key(slot) / 100);
+                        cache.clean(cache.key(slot) / 128);
                         synchronized += 1;
                     }
                     cache.leave(slot);
@@ -226,10 +226,10 @@ fn a_cache_of_two_levels_takes_no_more_than_its_bytes_however_it_is_used() {
 #[test]
 fn a_run_is_taken_for_one_while_translation_pages_leave_and_none_comes() {
     // Random accesses: pages come, and none leaves.
-    let mut cache = used(100, (0..20).map(|page| 100 * page));
-    cache.insert(2_100, 1);
-    assert_eq!(cache.run_before(2_101), 0);
+    let mut cache = used(100, (0..20).map(|page| 128 * page));
+    cache.insert(2_688, 1);
+    assert_eq!(cache.run_before(2_689), 0);
     // One page's entries push many others out.
-    let cache = used(100, (0..50).map(|page| 100 * page).chain(6_000..6_090));
-    assert_eq!((cache.run_before(6_090), cache.run_before(6_040), cache.run_before(6_000)), (90, 40, 0));
+    let cache = used(100, (0..50).map(|page| 128 * page).chain(7_680..7_770));
+    assert_eq!((cache.run_before(7_770), cache.run_before(7_720), cache.run_before(7_680)), (90, 40, 0));
 }

@@ -20,6 +20,7 @@ mod coldest;
 mod dirty;
 
 use super::super::ends::{Ends, Links, NONE};
+use super::super::entries::{index_of, part_of};
 use super::entry::{DIRTY, Slot, UIP, UNSURE, UPDATED, scattered};
 use crate::RamLedger;
 use alloc::vec;
@@ -242,7 +243,7 @@ impl TwoLevelCache {
 
     /// Packed bytes that an entry needs.
     fn needed(&self, key: u32) -> u64 {
-        let has_node = self.find_node(key / self.entries_per_page).is_some();
+        let has_node = self.find_node(part_of(key, self.entries_per_page)).is_some();
         u64::from(ENTRY) + if has_node { 0 } else { u64::from(NODE) }
     }
 
@@ -293,10 +294,10 @@ impl TwoLevelCache {
     /// A new entry at a place, the first of its node to go, and as hot as one that is used now.
     fn enter(&mut self, slot: Slot, key: u32, value: u32) {
         debug_assert!(self.find(key).is_none(), "an entry is cached twice");
-        let node = self.node_for(key / self.entries_per_page);
+        let node = self.node_for(part_of(key, self.entries_per_page));
         let buckets = self.entry_buckets.len();
         let bucket = &mut self.entry_buckets[scattered(key, buckets)];
-        let offset = (key % self.entries_per_page) as u16;
+        let offset = index_of(key, self.entries_per_page) as u16;
         let of = &mut self.nodes[node as usize];
         let used = self.now;
         self.entries[slot.index()] = Entry { value, node, offset, used, next: *bucket, ..VACANT_ENTRY };
@@ -350,7 +351,7 @@ impl TwoLevelCache {
         if !self.is_sequential {
             return 0;
         }
-        let first = key / self.entries_per_page * self.entries_per_page;
+        let first = part_of(key, self.entries_per_page) * self.entries_per_page;
         (first..key).rev().take_while(|key| self.find(*key).is_some()).count() as u32
     }
 

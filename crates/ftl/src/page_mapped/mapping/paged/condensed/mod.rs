@@ -17,6 +17,7 @@ mod segments;
 
 use super::cache::scattered;
 use super::ends::{Ends, Links, NONE};
+use super::entries::{index_of, part_of};
 use crate::cache_part::Condense;
 use crate::page_mapped::mapping::NOWHERE;
 use crate::{Counter, RamLedger};
@@ -165,15 +166,15 @@ impl CondensedPages {
 
     /// The entry of a logical page as flash has it, if that is to be had, and from when on; nothing changes.
     pub(super) fn peek(&self, key: u32) -> Option<(u32, Time)> {
-        let (at, form) = self.find(key / self.entries_per_page)?;
-        Some((form.entry(self.dealt_to(key % self.entries_per_page))?, self.pages[at as usize].since))
+        let (at, form) = self.find(part_of(key, self.entries_per_page))?;
+        Some((form.entry(self.dealt_to(index_of(key, self.entries_per_page)))?, self.pages[at as usize].since))
     }
 
     /// The same, and its page has been used.
     #[inline]
     pub(super) fn entry(&mut self, key: u32) -> Option<(u32, Time)> {
-        let (at, form) = self.find(key / self.entries_per_page)?;
-        let entry = form.entry(self.dealt_to(key % self.entries_per_page))?;
+        let (at, form) = self.find(part_of(key, self.entries_per_page))?;
+        let entry = form.entry(self.dealt_to(index_of(key, self.entries_per_page)))?;
         if at != self.order.newest {
             self.order.take(at, &mut self.pages, |page| &mut page.links);
             self.order.put_newest(at, &mut self.pages, |page| &mut page.links);

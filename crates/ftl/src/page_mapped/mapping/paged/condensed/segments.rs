@@ -1,9 +1,19 @@
 //! A translation page as learned segments (LeaFTL, ASPLOS '23), of eight bytes each, over groups of 256 entries.
 //!
-//! A segment is a run of physical pages. Its logical pages are so far apart each (an *accurate* segment), or stand in the
-//! *conflict resolution buffer* (CRB), a byte each (an *approximate* one). An approximate segment of the paper names a page
-//! within an error bound, and neighbours in the spare area correct it. Here its pages follow each other, so the place in
-//! the CRB is the page: no segment is wrong. An older version of a logical page could stand within the bound.
+//! A segment is a line through logical and physical pages. It is *accurate* where its logical pages are so far apart each,
+//! and its physical pages follow each other. Else it is *approximate*, and the *conflict resolution buffer* (CRB) has its
+//! logical pages, a byte each:
+//!
+//! ```text
+//! logical    0 2 4 6      0 1 5 9      0 1 . 3 4      . not of this segment
+//! physical   7 8 9 10     7 8 9 10     7 8 9 10 11
+//!            every 2nd    in turn      in step
+//! CRB        -            0 1 5 9      2, and the last: 4
+//! ```
+//!
+//! An approximate segment of the paper names a page within an error bound, and neighbours in the spare area correct it.
+//! Here a place in the CRB is the page (*in turn*), or both sides of the line have the same gaps (*in step*): no segment is
+//! wrong. docs/design/mapping-caches.md has what a bound would save.
 //!
 //! The paper keeps levels of segments, newer above older, and compacts them. Here a translation page's segments are made
 //! anew whenever it is written, so there is one level.
@@ -19,15 +29,23 @@ const SEGMENT: u32 = 8;
 /// Packed bytes of a group besides: how many segments there are, and where they begin.
 const OF_GROUP: u32 = 4;
 
-/// What its logical pages are.
+/// The most gaps in a row of a segment in step: another segment takes no more bytes.
+const GAP: u32 = SEGMENT;
+
+/// What its logical pages are. Where it has bytes of the conflict resolution buffer, these begin there. The last is that of
+/// its last page.
 #[derive(Clone, Copy, PartialEq, Eq, Preserve)]
 enum Stride {
     /// So far apart, where one page follows the other.
     Every(u8),
     /// All of a stretch, and each has the same entry, which names no page.
     Same,
-    /// In the conflict resolution buffer, from there on.
-    InCrb(u16),
+    /// Those in the CRB, where one page follows the other.
+    InTurn(u16),
+    /// Those in the CRB, as far apart as their pages.
+    InStep(u16),
+    /// As far apart as their pages: all but those in the CRB.
+    InStepBut(u16),
 }
 
 /// An entry and its place in its group, as a word: soon sorted by the entry, and among equals by place.
@@ -71,9 +89,9 @@ impl LearnedSegments {
     /// None where they take more than `room` bytes.
     pub(super) fn of(entries: &[u32], room: u64) -> Option<Self> {
         let mut segments = Self { ends: Vec::new(), segments: Vec::new(), crb: Vec::new() };
-        let mut sorted = Vec::with_capacity(GROUP as usize);
+        let mut scratch = Scratch::default();
         for group in entries.chunks(GROUP as usize) {
-            segments.learn(group, &mut sorted);
+            segments.learn(group, &mut scratch);
             segments.ends.push(segments.segments.len() as u32);
             if u64::from(segments.bytes()) > room {
                 return None;
@@ -84,60 +102,49 @@ impl LearnedSegments {
         Some(segments)
     }
 
-    fn learn(&mut self, group: &[u32], sorted: &mut Vec<Placed>) {
+    fn learn(&mut self, group: &[u32], scratch: &mut Scratch) {
+        let Scratch { sorted, best } = scratch;
         sorted.clear();
         sorted.extend(
             (0..=u8::MAX).zip(group).filter(|(_, entry)| **entry != NOWHERE).map(|(at, entry)| Placed::of(*entry, at)),
         );
         sorted.sort_unstable();
-        let mut rest = &sorted[..];
-        while let Some(first) = rest.first() {
-            let names_pages = first.entry() < MISLAID;
-            let goes_on = |pair: &[Placed]| {
-                let [placed, next] = [pair[0], pair[1]];
-                if names_pages {
-                    next.entry() == placed.entry() + 1 && next.entry() < MISLAID && placed.at() < next.at()
-                } else {
-                    next.entry() == placed.entry() && next.0 == placed.0 + 1
-                }
-            };
-            let length = 1 + rest.windows(2).take_while(|pair| goes_on(pair)).count();
-            let (chain, others) = rest.split_at(length);
+        let pages = sorted.partition_point(|placed| placed.entry() < MISLAID);
+        let (pages, marks) = sorted.split_at(pages);
+        find_best(pages, best);
+        let mut rest = pages;
+        while let Some(choice) = best.get(pages.len() - rest.len()) {
+            let (of_segment, others) = rest.split_at(choice.length);
+            self.add(of_segment, choice.shape);
             rest = others;
-            if names_pages {
-                self.learn_chain(chain);
-            } else {
-                let reach = (length - 1) as u8;
-                self.segments.push(Segment { begins: first.at(), reach, stride: Stride::Same, first: first.entry() });
-            }
+        }
+        let mut rest = marks;
+        while let [first, ..] = rest {
+            let goes_on = |pair: &[Placed]| pair[1].entry() == pair[0].entry() && pair[1].0 == pair[0].0 + 1;
+            let length = 1 + rest.windows(2).take_while(|pair| goes_on(pair)).count();
+            let reach = (length - 1) as u8;
+            self.segments.push(Segment { begins: first.at(), reach, stride: Stride::Same, first: first.entry() });
+            rest = &rest[length..];
         }
     }
 
-    /// A run of pages: of accurate segments, or of one that is approximate, whichever is smaller.
-    fn learn_chain(&mut self, chain: &[Placed]) {
-        let before = self.segments.len();
-        let mut rest = chain;
-        while let Some(first) = rest.first() {
-            let step = rest.get(1).map_or(1, |next| next.at() - first.at());
-            let length = 1 + rest.windows(2).take_while(|pair| pair[1].at() - pair[0].at() == step).count();
-            let reach = rest[length - 1].at() - first.at();
-            self.segments.push(Segment {
-                begins: first.at(),
-                reach,
-                stride: Stride::Every(step),
-                first: first.entry(),
-            });
-            rest = &rest[length..];
-        }
-        let accurate = (self.segments.len() - before) as u32 * SEGMENT;
-        if let ([first, ..], [.., last]) = (chain, chain)
-            && accurate > SEGMENT + chain.len() as u32
-        {
-            self.segments.truncate(before);
-            let (reach, stride) = (last.at() - first.at(), Stride::InCrb(self.crb.len() as u16));
-            self.segments.push(Segment { begins: first.at(), reach, stride, first: first.entry() });
-            self.crb.extend(chain.iter().map(|placed| placed.at()));
-        }
+    fn add(&mut self, of_segment: &[Placed], shape: LineShape) {
+        let ([first, ..], [.., last]) = (of_segment, of_segment) else { return };
+        let from = self.crb.len() as u16;
+        let stride = match shape {
+            LineShape::Every => Stride::Every(of_segment.get(1).map_or(1, |next| next.at() - first.at())),
+            LineShape::InTurn | LineShape::InStep => {
+                self.crb.extend(of_segment.iter().map(|placed| placed.at()));
+                if shape == LineShape::InTurn { Stride::InTurn(from) } else { Stride::InStep(from) }
+            }
+            LineShape::InStepBut => {
+                let gaps = of_segment.windows(2).flat_map(|pair| pair[0].at() + 1..pair[1].at());
+                self.crb.extend(gaps.chain([last.at()]));
+                Stride::InStepBut(from)
+            }
+        };
+        let reach = last.at() - first.at();
+        self.segments.push(Segment { begins: first.at(), reach, stride, first: first.entry() });
     }
 
     /// Packed bytes.
@@ -158,11 +165,131 @@ impl LearnedSegments {
         match segment.stride {
             Stride::Every(step) => (distance % step == 0).then(|| segment.first + u32::from(distance / step)),
             Stride::Same => Some(segment.first),
-            Stride::InCrb(from) => {
-                // Its last page is there or behind: the search ends within the segment.
-                let (before, page) = (0..).zip(&self.crb[from as usize..]).find(|(_, page)| **page >= at)?;
-                (*page == at).then(|| segment.first + before)
+            Stride::InTurn(from) => {
+                let (before, page) = self.first_from(from, at)?;
+                (page == at).then(|| segment.first + before)
+            }
+            Stride::InStep(from) => {
+                let (_, page) = self.first_from(from, at)?;
+                (page == at).then(|| segment.first + u32::from(distance))
+            }
+            Stride::InStepBut(from) => {
+                let (_, gap) = self.first_from(from, at)?;
+                (gap != at || distance == segment.reach).then(|| segment.first + u32::from(distance))
             }
         }
+    }
+
+    /// The first byte of a segment in the CRB that is not before a logical page of its stretch, and how many stand before.
+    fn first_from(&self, from: u16, at: u8) -> Option<(u32, u8)> {
+        // Its last page is there or behind: the search ends within the segment.
+        (0..).zip(&self.crb[from as usize..]).find(|(_, page)| **page >= at).map(|(before, page)| (before, *page))
+    }
+}
+
+/// What a segment through pages is to look like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineShape {
+    Every,
+    InTurn,
+    InStep,
+    InStepBut,
+}
+
+/// The best segment from a page on.
+#[derive(Clone, Copy)]
+struct Choice {
+    shape: LineShape,
+    /// Its pages.
+    length: usize,
+    /// Packed bytes of it and those behind it.
+    bytes: u32,
+}
+
+/// What is used again from group to group.
+#[derive(Default)]
+struct Scratch {
+    sorted: Vec<Placed>,
+    best: Vec<Choice>,
+}
+
+/// How far segments go that begin with the same page: up to the page before this one.
+#[derive(Clone, Copy)]
+struct Ends {
+    every: usize,
+    in_turn: usize,
+    in_step: InStep,
+    /// Without gaps for which another segment would do.
+    close: InStep,
+}
+
+#[derive(Clone, Copy)]
+struct InStep {
+    end: usize,
+    gaps: u32,
+}
+
+impl InStep {
+    /// The gaps and the last page, or all pages.
+    fn smaller_from(self, page: usize) -> (LineShape, usize, usize) {
+        let (pages, gaps) = (self.end - page, self.gaps as usize + 1);
+        if gaps < pages { (LineShape::InStepBut, self.end, gaps) } else { (LineShape::InStep, self.end, pages) }
+    }
+}
+
+impl Ends {
+    /// Of a segment of one page.
+    fn alone(page: usize) -> Self {
+        let end = page + 1;
+        Self { every: end, in_turn: end, in_step: InStep { end, gaps: 0 }, close: InStep { end, gaps: 0 } }
+    }
+
+    /// From those of the next page.
+    fn of(pages: &[Placed], page: usize, next: Self) -> Self {
+        let mut ends = Self::alone(page);
+        let [placed, other] = [pages[page], pages[page + 1]];
+        let Some(apart) = other.at().checked_sub(placed.at()) else { return ends };
+        let pages_apart = other.entry() - placed.entry();
+        if pages_apart == 1 {
+            ends.in_turn = next.in_turn;
+            let goes_on = next.every > page + 2 && pages[page + 2].at() - other.at() == apart;
+            ends.every = if goes_on { next.every } else { page + 2 };
+        }
+        if u32::from(apart) == pages_apart {
+            let gaps = pages_apart.saturating_sub(1);
+            let with = |next: InStep| InStep { end: next.end, gaps: next.gaps + gaps };
+            ends.in_step = with(next.in_step);
+            if gaps <= GAP {
+                ends.close = with(next.close);
+            }
+        }
+        ends
+    }
+}
+
+/// By page: the best segment that begins with it, from the last page to the first. Each goes as far as it can: the segments
+/// behind it take no more bytes for that.
+fn find_best(pages: &[Placed], best: &mut Vec<Choice>) {
+    best.clear();
+    best.resize(pages.len(), Choice { shape: LineShape::Every, length: 0, bytes: 0 });
+    let mut ends = Ends::alone(pages.len());
+    for page in (0..pages.len()).rev() {
+        ends = if page + 1 < pages.len() { Ends::of(pages, page, ends) } else { Ends::alone(page) };
+        let of = |(shape, end, crb): (LineShape, usize, usize)| {
+            let behind = best.get(end).map_or(0, |choice| choice.bytes);
+            Choice { shape, length: end - page, bytes: SEGMENT + crb as u32 + behind }
+        };
+        let others = [
+            (LineShape::InTurn, ends.in_turn, ends.in_turn - page),
+            ends.in_step.smaller_from(page),
+            ends.close.smaller_from(page),
+        ];
+        let mut choice = of((LineShape::Every, ends.every, 0));
+        for other in others.map(of) {
+            if other.bytes < choice.bytes {
+                choice = other;
+            }
+        }
+        best[page] = choice;
     }
 }

@@ -20,6 +20,8 @@ fn tables() -> Vec<Vec<u32>> {
         (0..ENTRIES).map(|at| 5_000 + at * 3).collect(),
         (0..ENTRIES).map(|_| random(&mut state, 1 << 30)).collect(),
         (0..ENTRIES).map(|at| marks[(at / 9) as usize % marks.len()]).collect(),
+        (0..ENTRIES).map(|at| if at % 7 < 5 { 6_000 + at } else { 900_000 + at * 2 }).collect(),
+        (0..ENTRIES).map(|at| if at % 40 < 3 { 6_000 + at } else { NOWHERE }).collect(),
         vec![NOWHERE; ENTRIES as usize],
         vec![TRIMMED; ENTRIES as usize],
     ];
@@ -93,6 +95,14 @@ fn logical_pages_far_apart_take_one_segment() {
     let mut irregular = vec![NOWHERE; ENTRIES as usize];
     (0..15).for_each(|page: u32| irregular[(page * page) as usize] = 100 + page);
     assert_eq!(Form::of(Condense::Segments, &irregular, u64::MAX).unwrap().bytes(), 8 + 15 + 4 * 4);
+    // Written in one go; then some were written elsewhere: with them, the segment has its gaps and its last page.
+    let mut in_step: Vec<u32> = (0..256).map(|page| 100 + page).collect();
+    [7, 8, 90].into_iter().for_each(|page| in_step[page] = NOWHERE);
+    assert_eq!(Form::of(Condense::Segments, &in_step, u64::MAX).unwrap().bytes(), 8 + 4 + 4);
+    // Most were: it has what is left.
+    let few: Vec<u32> =
+        (0..256).map(|page| if [0, 5, 13, 21].contains(&page) { 100 + page } else { NOWHERE }).collect();
+    assert_eq!(Form::of(Condense::Segments, &few, u64::MAX).unwrap().bytes(), 8 + 4 + 4);
 }
 
 #[test]
@@ -109,7 +119,7 @@ fn they_are_what_was_entered_last_within_their_bytes() {
             let part = random(&mut state, 40);
             match random(&mut state, 4) {
                 0 => {
-                    let table = &tables[random(&mut state, 28) as usize];
+                    let table = &tables[random(&mut state, 36) as usize];
                     pages.enter(part, version, &bytes_of(table));
                     on_flash[part as usize] = Some(table);
                 }

@@ -1,6 +1,6 @@
 //! Changes of many entries at a time: trims, and entries that a recovery makes anew. They go through the cache.
 
-use super::super::{LOST, MISLAID, PagedMapping, TRIMMED, get};
+use super::super::{LOST, MISLAID, PagedMapping, TRIMMED, get, index_of};
 use super::{InLog, Overruled};
 use crate::FtlError;
 use crate::barriers::Barrier;
@@ -38,7 +38,7 @@ impl PagedMapping {
         self.load_with_log(io, self.translation_page_of(pages.start));
         let is_somewhere = |entry: u32| matches!(place_of(entry), Place::At(_) | Place::Lost);
         let known = |key: &u32| self.cache.find(*key).map(|slot| self.cache.value(slot));
-        let entry = |key: &u32| known(key).unwrap_or_else(|| get(&self.page, key % self.entries_per_page));
+        let entry = |key: &u32| known(key).unwrap_or_else(|| get(&self.page, index_of(*key, self.entries_per_page)));
         // In RAM that the log has for looks at victims.
         let mut going = self.log.as_mut().map_or(Vec::new(), |log| core::mem::take(&mut log.asked));
         going.clear();

@@ -1,6 +1,6 @@
 //! Folds: a translation page is rewritten with the entries that wait for it.
 
-use super::super::{PagedMapping, get, put};
+use super::super::{PagedMapping, get, index_of, put};
 use super::{Folding, Look, LookedUpTo, MappingLog, Overruled};
 use crate::FtlError;
 use crate::page_mapped::meta_io::MetaIo;
@@ -80,7 +80,7 @@ impl PagedMapping {
         while sort.key() < range.end {
             let key = sort.key();
             let Some(word) = merging.take(io, runs, sort, &mut rule) else { continue };
-            let index = key % self.entries_per_page;
+            let index = index_of(key, self.entries_per_page);
             let until = self.loaded.saturating_sub(1);
             rule.newest.overruled.extend(Overruled::of(key, get(&self.page, index), word, until));
             put(&mut self.page, index, word);

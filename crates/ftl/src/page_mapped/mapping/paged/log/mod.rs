@@ -38,6 +38,7 @@ pub(super) use shape::LogShape;
 
 use crate::barriers::{Barrier, Barriers};
 use crate::page_mapped::durability::ScanFrom;
+use crate::page_mapped::mapping::paged::part_of;
 use crate::page_mapped::mapping::{Place, place_of};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::runs::{Buffer, MergeBuffers, Rule, Run, RunHeader, RunMerge, SortMerge, SortedRuns};
@@ -102,7 +103,7 @@ impl Rule for Newest {
 
     #[inline]
     fn counts(&self, key: u32, run: &RunHeader) -> bool {
-        self.folded_last(key / self.entries_per_page).is_none_or(|last| last < run.marks[0])
+        self.folded_last(part_of(key, self.entries_per_page)).is_none_or(|last| last < run.marks[0])
             || !self.barriers.keeps(Barrier::FoldedGivesWay)
     }
 
