@@ -111,12 +111,27 @@ impl LearnedSegments {
         sorted.sort_unstable();
         let pages = sorted.partition_point(|placed| placed.entry() < MISLAID);
         let (pages, marks) = sorted.split_at(pages);
-        find_best(pages, best);
         let mut rest = pages;
-        while let Some(choice) = best.get(pages.len() - rest.len()) {
-            let (of_segment, others) = rest.split_at(choice.length);
-            self.add(of_segment, choice.shape);
+        while let [first, ..] = rest {
+            let length = 1 + rest.windows(2).take_while(|pair| may_go_on(pair[0], pair[1])).count();
+            let (mut of_segments, others) = rest.split_at(length);
             rest = others;
+            if length == 1 {
+                // Most pages that were written at random.
+                self.segments.push(Segment {
+                    begins: first.at(),
+                    reach: 0,
+                    stride: Stride::Every(1),
+                    first: first.entry(),
+                });
+                continue;
+            }
+            find_best(of_segments, best);
+            while let Some(left) = of_segments.len().checked_sub(1) {
+                let (of_segment, others) = of_segments.split_at(best[left].length as usize);
+                self.add(of_segment, best[left].shape);
+                of_segments = others;
+            }
         }
         let mut rest = marks;
         while let [first, ..] = rest {
@@ -187,6 +202,14 @@ impl LearnedSegments {
     }
 }
 
+/// Whether any segment has the one entry behind the other.
+#[inline]
+fn may_go_on(placed: Placed, next: Placed) -> bool {
+    let pages_apart = next.entry() - placed.entry();
+    let apart = next.at().checked_sub(placed.at());
+    apart.is_some_and(|apart| pages_apart == 1 || pages_apart == u32::from(apart))
+}
+
 /// What a segment through pages is to look like.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineShape {
@@ -201,7 +224,7 @@ enum LineShape {
 struct Choice {
     shape: LineShape,
     /// Its pages.
-    length: usize,
+    length: u32,
     /// Packed bytes of it and those behind it.
     bytes: u32,
 }
@@ -227,14 +250,6 @@ struct Ends {
 struct InStep {
     end: usize,
     gaps: u32,
-}
-
-impl InStep {
-    /// The gaps and the last page, or all pages.
-    fn smaller_from(self, page: usize) -> (LineShape, usize, usize) {
-        let (pages, gaps) = (self.end - page, self.gaps as usize + 1);
-        if gaps < pages { (LineShape::InStepBut, self.end, gaps) } else { (LineShape::InStep, self.end, pages) }
-    }
 }
 
 impl Ends {
@@ -267,29 +282,34 @@ impl Ends {
     }
 }
 
-/// By page: the best segment that begins with it, from the last page to the first. Each goes as far as it can: the segments
-/// behind it take no more bytes for that.
+/// The best segment that begins with each page, the last page first. Each goes as far as it can: the segments behind it take
+/// no more bytes for that.
 fn find_best(pages: &[Placed], best: &mut Vec<Choice>) {
     best.clear();
-    best.resize(pages.len(), Choice { shape: LineShape::Every, length: 0, bytes: 0 });
     let mut ends = Ends::alone(pages.len());
     for page in (0..pages.len()).rev() {
         ends = if page + 1 < pages.len() { Ends::of(pages, page, ends) } else { Ends::alone(page) };
-        let of = |(shape, end, crb): (LineShape, usize, usize)| {
-            let behind = best.get(end).map_or(0, |choice| choice.bytes);
-            Choice { shape, length: end - page, bytes: SEGMENT + crb as u32 + behind }
+        let bytes = |end: usize, crb: usize| {
+            let behind = if end < pages.len() { best[pages.len() - 1 - end].bytes } else { 0 };
+            SEGMENT + crb as u32 + behind
         };
-        let others = [
-            (LineShape::InTurn, ends.in_turn, ends.in_turn - page),
-            ends.in_step.smaller_from(page),
-            ends.close.smaller_from(page),
-        ];
-        let mut choice = of((LineShape::Every, ends.every, 0));
-        for other in others.map(of) {
-            if other.bytes < choice.bytes {
-                choice = other;
+        let (mut shape, mut end, mut least) = (LineShape::Every, ends.every, bytes(ends.every, 0));
+        let mut consider = |other: LineShape, to: usize, crb: usize| {
+            let with = bytes(to, crb);
+            if with < least {
+                (shape, end, least) = (other, to, with);
+            }
+        };
+        consider(LineShape::InTurn, ends.in_turn, ends.in_turn - page);
+        for in_step in [ends.in_step, ends.close] {
+            // The gaps and the last page, or all pages.
+            let (of_segment, gaps) = (in_step.end - page, in_step.gaps as usize + 1);
+            if gaps < of_segment {
+                consider(LineShape::InStepBut, in_step.end, gaps);
+            } else {
+                consider(LineShape::InStep, in_step.end, of_segment);
             }
         }
-        best[page] = choice;
+        best.push(Choice { shape, length: (end - page) as u32, bytes: least });
     }
 }
