@@ -195,6 +195,12 @@ impl<N: Nand + 'static> Cached<N> {
         }
         for page in first.0..first.0 + pages {
             self.own.dirty.take(page);
+            if self.own.sorted.last() == Some(&page) {
+                self.own.sorted.pop();
+            }
+        }
+        if self.own.dirty.len() == 0 {
+            self.own.sorted.clear();
         }
         self.own.in_flight.add(pages, done);
         Ok(done)
@@ -254,12 +260,18 @@ impl Own {
         while pages < most {
             let Some(next) = first.checked_add(pages).and_then(|page| self.dirty.get(page)) else { break };
             let Some(by) = last.content.step_to(&next.content) else { break };
-            if next.hint != start.hint || *step.get_or_insert(by) != by {
+            if next.hint != start.hint || *step.get_or_insert(by) != by || !self.may_go_along(first, pages) {
                 break;
             }
             (last, pages) = (next, pages + 1);
         }
         pages
+    }
+
+    /// Whether the page that stands so many behind `first` is not one that came while others are written out by number.
+    fn may_go_along(&self, first: u32, behind: u32) -> bool {
+        let in_turn = self.sorted.len().checked_sub(1 + behind as usize).map(|at| self.sorted[at]);
+        self.sorted.is_empty() || in_turn == Some(first + behind)
     }
 
     /// The dirty pages of a range, ascending.

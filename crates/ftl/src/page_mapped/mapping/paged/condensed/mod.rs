@@ -269,8 +269,8 @@ impl CondensedPages {
         let index =
             self.pages.capacity() * size_of::<CondensedPage>() + (self.buckets.capacity() + self.dealt.capacity()) * 4;
         ledger.index("index.condensed_links", index as u64);
-        // While a page is condensed: all of its entries on their own, in the form that takes most.
-        ledger.index("buffer.condensing", u64::from(self.entries_per_page) * 12);
+        // While a page is condensed.
+        ledger.index("buffer.condensing", LearnedSegments::learning_bytes(self.entries_per_page));
     }
 
     pub(super) fn counters(&self, out: &mut Vec<Counter>) {

@@ -29,9 +29,6 @@ const SEGMENT: u32 = 8;
 /// Packed bytes of a group besides: how many segments there are, and where they begin.
 const OF_GROUP: u32 = 4;
 
-/// The most gaps in a row of a segment in step: another segment takes no more bytes.
-const GAP: u32 = SEGMENT;
-
 /// What its logical pages are. Where it has bytes of the conflict resolution buffer, these begin there. The last is that of
 /// its last page.
 #[derive(Clone, Copy, PartialEq, Eq, Preserve)]
@@ -162,6 +159,12 @@ impl LearnedSegments {
         self.segments.push(Segment { begins: first.at(), reach, stride, first: first.entry() });
     }
 
+    /// RAM that one of so many entries takes at the most while it is learned, in bytes.
+    pub(super) fn learning_bytes(entries: u32) -> u64 {
+        let group = entries.min(GROUP) as usize * (size_of::<Placed>() + size_of::<Choice>());
+        group as u64 + u64::from(entries) * (size_of::<Segment>() as u64 + 1)
+    }
+
     /// Packed bytes.
     pub(super) fn bytes(&self) -> u32 {
         self.segments.len() as u32 * SEGMENT + self.crb.len() as u32 + self.ends.len() as u32 * OF_GROUP
@@ -236,80 +239,54 @@ struct Scratch {
     best: Vec<Choice>,
 }
 
-/// How far segments go that begin with the same page: up to the page before this one.
+/// How a segment goes on from a page: its bytes in the CRB from there on and those of the segments behind it, and where it ends.
 #[derive(Clone, Copy)]
-struct Ends {
-    every: usize,
-    in_turn: usize,
-    in_step: InStep,
-    /// Without gaps for which another segment would do.
-    close: InStep,
-}
-
-#[derive(Clone, Copy)]
-struct InStep {
+struct Way {
+    bytes: u32,
     end: usize,
-    gaps: u32,
 }
 
-impl Ends {
-    /// Of a segment of one page.
-    fn alone(page: usize) -> Self {
-        let end = page + 1;
-        Self { every: end, in_turn: end, in_step: InStep { end, gaps: 0 }, close: InStep { end, gaps: 0 } }
-    }
-
-    /// From those of the next page.
-    fn of(pages: &[Placed], page: usize, next: Self) -> Self {
-        let mut ends = Self::alone(page);
-        let [placed, other] = [pages[page], pages[page + 1]];
-        let Some(apart) = other.at().checked_sub(placed.at()) else { return ends };
-        let pages_apart = other.entry() - placed.entry();
-        if pages_apart == 1 {
-            ends.in_turn = next.in_turn;
-            let goes_on = next.every > page + 2 && pages[page + 2].at() - other.at() == apart;
-            ends.every = if goes_on { next.every } else { page + 2 };
-        }
-        if u32::from(apart) == pages_apart {
-            let gaps = pages_apart.saturating_sub(1);
-            let with = |next: InStep| InStep { end: next.end, gaps: next.gaps + gaps };
-            ends.in_step = with(next.in_step);
-            if gaps <= GAP {
-                ends.close = with(next.close);
-            }
-        }
-        ends
+impl Way {
+    /// With so many bytes more, or ending here where that takes fewer.
+    fn with(self, goes_on: bool, more: u32, ends: Self) -> Self {
+        let on = Self { bytes: self.bytes + more, end: self.end };
+        if goes_on && on.bytes < ends.bytes { on } else { ends }
     }
 }
 
-/// The best segment that begins with each page, the last page first. Each goes as far as it can: the segments behind it take
-/// no more bytes for that.
+/// The smallest segments of a stretch: by the page that each begins with, the last page first.
 fn find_best(pages: &[Placed], best: &mut Vec<Choice>) {
     best.clear();
-    let mut ends = Ends::alone(pages.len());
-    for page in (0..pages.len()).rev() {
-        ends = if page + 1 < pages.len() { Ends::of(pages, page, ends) } else { Ends::alone(page) };
-        let bytes = |end: usize, crb: usize| {
-            let behind = if end < pages.len() { best[pages.len() - 1 - end].bytes } else { 0 };
-            SEGMENT + crb as u32 + behind
+    let last = pages.len();
+    let none = Way { bytes: 0, end: last };
+    let (mut every, mut in_turn, mut in_step, mut in_step_but) = (last, none, none, none);
+    for page in (0..last).rev() {
+        let behind = |end: usize| if end < last { best[last - 1 - end].bytes } else { 0 };
+        let (mut apart, mut pages_apart) = (0, 0);
+        if let Some(next) = pages.get(page + 1) {
+            // A stretch is in order of both.
+            (apart, pages_apart) = (next.at() - pages[page].at(), next.entry() - pages[page].entry());
+        }
+        let (is_next, is_step) = (pages_apart == 1, apart > 0 && u32::from(apart) == pages_apart);
+        every = match pages.get(page + 2) {
+            _ if !is_next => page + 1,
+            Some(third) if every > page + 2 && third.at() - pages[page + 1].at() == apart => every,
+            _ => page + 2,
         };
-        let (mut shape, mut end, mut least) = (LineShape::Every, ends.every, bytes(ends.every, 0));
-        let mut consider = |other: LineShape, to: usize, crb: usize| {
-            let with = bytes(to, crb);
-            if with < least {
-                (shape, end, least) = (other, to, with);
-            }
-        };
-        consider(LineShape::InTurn, ends.in_turn, ends.in_turn - page);
-        for in_step in [ends.in_step, ends.close] {
-            // The gaps and the last page, or all pages.
-            let (of_segment, gaps) = (in_step.end - page, in_step.gaps as usize + 1);
-            if gaps < of_segment {
-                consider(LineShape::InStepBut, in_step.end, gaps);
-            } else {
-                consider(LineShape::InStep, in_step.end, of_segment);
+        // A byte for each page, or for each gap and the last page.
+        let ends = Way { bytes: behind(page + 1) + 1, end: page + 1 };
+        in_turn = in_turn.with(is_next, 1, ends);
+        in_step = in_step.with(is_step, 1, ends);
+        in_step_but = in_step_but.with(is_step, pages_apart.saturating_sub(1), ends);
+        let mut choice = Choice { shape: LineShape::Every, length: (every - page) as u32, bytes: behind(every) };
+        for (shape, way) in
+            [(LineShape::InTurn, in_turn), (LineShape::InStep, in_step), (LineShape::InStepBut, in_step_but)]
+        {
+            if way.bytes < choice.bytes {
+                choice = Choice { shape, length: (way.end - page) as u32, bytes: way.bytes };
             }
         }
-        best.push(Choice { shape, length: (end - page) as u32, bytes: least });
+        choice.bytes += SEGMENT;
+        best.push(choice);
     }
 }

@@ -54,10 +54,15 @@ fn bytes_of(table: &[u32]) -> Vec<u8> {
 #[test]
 fn each_form_has_the_entries_of_its_translation_page() {
     for (number, table) in tables().iter().enumerate() {
-        for condense in [Condense::Runs, Condense::Segments] {
+        // Pages of flash of 512 bytes, of four KiB and, of some, of 64.
+        let whole = if number % 4 == 0 { table.repeat(16) } else { Vec::new() };
+        for (condense, table) in [Condense::Runs, Condense::Segments]
+            .into_iter()
+            .flat_map(|condense| [&table[..128], table, &whole].map(|table| (condense, table)))
+        {
             let form = Form::of(condense, table, u64::MAX).unwrap();
-            let entries: Vec<u32> = (0..ENTRIES).map(|at| form.entry(at).unwrap()).collect();
-            assert_eq!(entries, *table, "{condense:?} of table {number}");
+            let entries: Vec<u32> = (0..table.len() as u32).map(|at| form.entry(at).unwrap()).collect();
+            assert_eq!(entries, *table, "{condense:?} of table {number}, {} entries", table.len());
         }
         let models = Form::of(Condense::Models, table, u64::MAX).unwrap();
         for (at, entry) in (0..).zip(table) {
@@ -105,6 +110,46 @@ fn logical_pages_far_apart_take_one_segment() {
     assert_eq!(Form::of(Condense::Segments, &few, u64::MAX).unwrap().bytes(), 8 + 4 + 4);
 }
 
+/// Held against a search that tries each segment of each length.
+#[test]
+fn no_segments_are_smaller_whose_pages_follow_each_other_on_flash() {
+    let mut state = 5;
+    for round in 0..600 {
+        let (mut at, mut entry, mut placed) = (0, 1_000, Vec::new());
+        while at < 250 {
+            placed.push((at, entry));
+            let step = 1 + random(&mut state, [2, 4, 30][round % 3]);
+            at += step;
+            entry += if random(&mut state, 3) == 0 { 1 } else { step };
+        }
+        let n = placed.len();
+        let bytes_of = |from: usize, to: usize| {
+            let all = |holds: &dyn Fn((u32, u32)) -> bool| {
+                placed[from..to].windows(2).all(|pair| holds((pair[1].0 - pair[0].0, pair[1].1 - pair[0].1)))
+            };
+            let first = placed.get(from + 1).map_or(0, |next| next.0 - placed[from].0);
+            let pages = (to - from) as u32;
+            let gaps = placed[to - 1].0 - placed[from].0 + 1 - pages;
+            [
+                (all(&|(apart, pages)| pages == 1 && apart == first), 8),
+                (all(&|(_, pages)| pages == 1), 8 + pages),
+                (all(&|(apart, pages)| pages == apart), 8 + pages.min(gaps + 1)),
+            ]
+            .into_iter()
+            .filter_map(|(can, bytes)| can.then_some(bytes))
+            .min()
+        };
+        let mut least = vec![0; n + 1];
+        for from in (0..n).rev() {
+            let with = |to: usize| bytes_of(from, to).map(|bytes| bytes + least[to]);
+            least[from] = (from + 1..=n).filter_map(with).min().unwrap();
+        }
+        let mut table = vec![NOWHERE; 256];
+        placed.iter().for_each(|(at, entry)| table[*at as usize] = *entry);
+        assert_eq!(Form::of(Condense::Segments, &table, u64::MAX).unwrap().bytes(), least[0] + 4, "{placed:?}");
+    }
+}
+
 #[test]
 fn they_are_what_was_entered_last_within_their_bytes() {
     let (tables, mut state) = (tables(), 3);
@@ -119,7 +164,7 @@ fn they_are_what_was_entered_last_within_their_bytes() {
             let part = random(&mut state, 40);
             match random(&mut state, 4) {
                 0 => {
-                    let table = &tables[random(&mut state, 36) as usize];
+                    let table = &tables[random(&mut state, tables.len() as u32) as usize];
                     pages.enter(part, version, &bytes_of(table));
                     on_flash[part as usize] = Some(table);
                 }
