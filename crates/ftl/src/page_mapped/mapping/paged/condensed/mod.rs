@@ -270,7 +270,11 @@ impl CondensedPages {
             self.pages.capacity() * size_of::<CondensedPage>() + (self.buckets.capacity() + self.dealt.capacity()) * 4;
         ledger.index("index.condensed_links", index as u64);
         // While a page is condensed.
-        ledger.index("buffer.condensing", LearnedSegments::learning_bytes(self.entries_per_page));
+        let condensing = match self.condense {
+            Condense::Segments => LearnedSegments::learning_bytes(self.entries_per_page),
+            Condense::Nothing | Condense::Runs | Condense::Models => u64::from(self.entries_per_page) * 12,
+        };
+        ledger.index("buffer.condensing", condensing);
     }
 
     pub(super) fn counters(&self, out: &mut Vec<Counter>) {
