@@ -107,17 +107,21 @@ fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
     }
 }
 
-/// Two kinds of lives. Blocks grew bad faster than collection could make up for, so that a recovery had no block left.
-/// Or the pages in front of the first readable page of a block were taken for live.
+/// Two kinds of lives. Blocks grew bad faster than collection could make up for, so that a recovery had no block left: it
+/// did not mount, or what it could not copy was gone at the next mount. Or the pages in front of the first readable page
+/// of a block were taken for live.
 #[test]
 fn lives_that_once_went_wrong_where_blocks_grew_bad() {
-    let lives: [(&str, u32, &[u64]); 6] = [
+    let lives: [(&str, u32, &[u64]); 9] = [
         ("page", 5, &[872]),
         ("fifo", 10, &[358]),
         ("ib-ftl", 5, &[912, 1580, 1682]),
         ("bast", 3, &[65, 99, 157]),
         ("fast", 3, &[143, 146, 155]),
         ("block", 3, &[15, 115, 249]),
+        ("bast", 1, &[414]),
+        ("block", 1, &[240, 388]),
+        ("last++", 1, &[147]),
     ];
     for (name, bad, lives) in lives {
         for life in lives {
@@ -220,6 +224,27 @@ fn lives_that_once_went_wrong_where_pages_decayed() {
 /// only a lost or a suspect page named, or runs alone where a translation page was unreadable, trims in runs that turned bad,
 /// blocks held until none was free, a block's first page, which was taken for trimmed, and pages of runs that were made again
 /// at each mount until another one of their group decayed.
+#[test]
+fn lives_that_once_went_wrong_where_the_end_of_a_block_decayed() {
+    for (seed, life) in [(1, 15), (2, 14), (3, 34)] {
+        let mut config = SoakConfig { seed, decay: 3, bad: 20, ..config_with("dftl-page", (1, 1), 64) };
+        config.geometry = Geometry::new(512, 16, 256, 1, 1).unwrap();
+        config.ftl.logical_pages = 2807;
+        assert_eq!(config.relive(life).unwrap(), None, "seed {seed}");
+    }
+}
+
+/// On several dies a page is acknowledged while others are in flight. Here it was written again at once, and the power
+/// failed. The recovery erased it before the newer one was safe, and was cut.
+#[test]
+fn a_page_is_kept_that_was_acknowledged_right_before_the_one_in_flight() {
+    let mut config = SoakConfig { seed: 44, bad: 3, ..config_with("dftl-noflush", (2, 2), 17) };
+    config.geometry = Geometry::new(512, 4, 128, 2, 2).unwrap();
+    config.ftl.composition.set("victim", "fifo").unwrap();
+    config.ftl.logical_pages = 269;
+    assert_eq!(config.relive(57).unwrap(), None);
+}
+
 #[test]
 fn lives_that_once_went_wrong_where_pages_decayed_and_recoveries_were_cut() {
     let (large, small) = (("phelsuma", 256, 308, 64), ("geckoftl", 64, 50, 50));

@@ -165,9 +165,9 @@ impl<I: LogIndex> Ground<I> {
         }
     }
 
-    /// Whether another log block may be opened. A merge takes a block before it gives any back, and so may a map page.
+    /// Whether another log block may be opened: what merges and the next recovery may take is left.
     pub(super) fn has_room_for_log_block(&self) -> bool {
-        self.log.len() < self.log_blocks_most && self.pool.free() > self.merge_blocks
+        self.log.len() < self.log_blocks_most && self.pool.free() > self.shape.reserve_blocks
     }
 
     /// A new log block: its slot, and when it can be written.
@@ -189,7 +189,7 @@ impl<I: LogIndex> Ground<I> {
         channel: Option<u32>,
         at: Time,
     ) -> Result<(u32, Time), FtlError> {
-        if self.pool.free() <= self.merge_blocks {
+        if self.pool.free() <= self.shape.reserve_blocks {
             // Merges have given back all that there was.
             return Err(self.pool.full());
         }

@@ -13,8 +13,10 @@ use phelsuma_nand::Geometry;
 pub(super) type LogConfig = crate::Config<LogParts>;
 
 /// Free blocks that a merge may take before it gives any back: its destination, a map block, and one more where a
-/// program fails in either. With no more than these free no log block is opened. Where segments are over several
-/// channels, a merge has a destination on each.
+/// program fails in either. Where segments are over several channels, a merge has a destination on each.
+///
+/// No log block is opened with no more free blocks than these and what a recovery may hold ([`in_flight`]). So a drive
+/// whose blocks grow bad has fewer log blocks, and each recovery has room to write anew what may turn bad.
 pub(super) const MERGE_BLOCKS: u32 = 3;
 
 /// How many blocks are what.

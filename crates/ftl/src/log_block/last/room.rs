@@ -54,7 +54,7 @@ impl Last {
             Need::Sequential { logical_block } => ground.log.index.segments.can_open(logical_block),
             Need::Random { channel, .. } => self.random[channel as usize] < self.quota[channel as usize],
         };
-        has_a_place && ground.pool.free() > ground.merge_blocks
+        has_a_place && ground.pool.free() > ground.shape.reserve_blocks
     }
 
     /// Merges random log blocks, if there are any that may be merged: when that is done.

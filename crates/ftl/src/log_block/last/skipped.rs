@@ -40,7 +40,7 @@ impl Last {
                 Some(slot) => slot,
                 None if offset == 0 => continue,
                 // Its own turn finds room for it.
-                None if !segments.can_open(logical_block) || ground.pool.free() <= ground.merge_blocks => break,
+                None if !segments.can_open(logical_block) || ground.pool.free() <= ground.shape.reserve_blocks => break,
                 None => {
                     let channel = Some(logical_block % self.channels);
                     match ground.open_log_block_as(nand, logical_block, Role::Sequential, channel, at) {

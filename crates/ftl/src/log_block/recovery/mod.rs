@@ -248,13 +248,17 @@ impl<S: Scheme> Hybrid<S> {
                     suspects.push(logical_block);
                 }
             }
-            // As it is where every suspect page turns bad.
+            // As it is where suspect pages turn bad. Of several the one before the newest may be acknowledged.
             let merged = map.certain_version(logical_block).unwrap_or(merged);
             let trimmed = if map.trims_are_suspect() { None } else { trimmed };
-            let would = |page: &&LogBlockPage| {
-                !page.suspect && page.version > merged && trimmed.is_none_or(|trimmed| page.version > trimmed)
-            };
-            counting.extend(pages.iter().find(would).map(|page| geometry.block_of(page.page)));
+            let would =
+                |page: &&LogBlockPage| page.version > merged && trimmed.is_none_or(|trimmed| page.version > trimmed);
+            for page in pages.iter().filter(would) {
+                counting.push(geometry.block_of(page.page));
+                if !page.suspect {
+                    break;
+                }
+            }
         }
         counting.sort_unstable();
         counting.dedup();

@@ -7,7 +7,7 @@ mod silent;
 mod translation_version;
 
 pub(super) use blocks_information::{BlockInformation, BlocksInformation};
-pub(super) use last_page::{LastPage, Suspect, last_page_data};
+pub(super) use last_page::{LastPage, Suspect, last_page_data, suspects_that_may_count};
 pub(super) use mount::{Described, FoundPage, Mount};
 pub(super) use silent::Silent;
 pub(super) use translation_version::TranslationVersion;

@@ -7,7 +7,7 @@ use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::medium::marks::SpareMarks;
-use crate::page_mapped::durability::common::{FoundPage, is_older_copy};
+use crate::page_mapped::durability::common::{FoundPage, is_older_copy, suspects_that_may_count};
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec::Vec;
@@ -68,25 +68,17 @@ impl GeckoGathered {
             let needed = drive.read_validity(|gecko, io| gecko.pages_in_use(io, scan));
             self.fallbacks.extend(needed);
         }
-        // Of the older copies of a suspect the newest, which it was copied from, perhaps, and the newest that is no
-        // suspect itself.
+        // Of the older pages of a suspect the newest that is no suspect itself.
         let suspects: Vec<Page> = self.suspects.iter().map(|suspect| suspect.found.page).collect();
-        for suspect in self.suspects.iter().map(|suspect| &suspect.found).filter(|found| is_in_use(found)) {
-            let older = || self.older.iter().filter(|older| older.spare.key == suspect.spare.key);
-            let order = |older: &&FoundPage| (older.spare.version, older.spare.seq);
-            self.fallbacks.extend(older().max_by_key(order).map(|older| older.page));
-            let sure = older().filter(|older| !suspects.contains(&older.page)).max_by_key(order);
-            self.fallbacks.extend(sure.map(|older| older.page));
-        }
-        // Of copies of one content the first and the last but one. The host may have been told that it is safe, and it
-        // is then, whatever became of the copies that recoveries made.
-        let mut all: Vec<FoundPage> = self.suspects.iter().map(|suspect| suspect.found).collect();
-        all.extend(&self.suspect_metadata);
-        let content = |found: &FoundPage| (found.spare.kind, found.spare.key, found.spare.version);
-        all.sort_unstable_by_key(|found| (content(found), found.spare.seq));
-        for copies in all.chunk_by(|a, b| content(a) == content(b)).filter(|copies| copies.iter().any(is_in_use)) {
-            self.fallbacks.extend([copies[0].page, copies[copies.len().saturating_sub(2)].page]);
-        }
+        let sure = |key| {
+            let older = self.older.iter().filter(|older| older.spare.key == key && !suspects.contains(&older.page));
+            older.map(|older| ((older.spare.version, older.spare.seq), older.page)).max()
+        };
+        let in_use = self.suspects.iter().map(|suspect| &suspect.found).filter(|found| is_in_use(found));
+        self.fallbacks.extend(in_use.filter_map(|found| Some(sure(found.spare.key)?.1)));
+        let order_of_sure = |key| sure(key).map_or((0, 0), |(order, _)| order);
+        let may_count = suspects_that_may_count(&self.suspects, &self.suspect_metadata, is_in_use, order_of_sure);
+        self.fallbacks.extend(may_count);
     }
 
     /// Holds the pages that are mapped again should suspect runs or user pages turn bad, where Gecko is not believed: then

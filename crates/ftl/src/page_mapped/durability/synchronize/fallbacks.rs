@@ -2,16 +2,15 @@
 //!
 //! A fallback follows from each version of a translation page that may come to count. It is what that version names. Or
 //! it is the newest page of a logical page that is not in that version and is not suspect. These versions may come to
-//! count: the newest of all, the newest that is not suspect, and all suspect ones since. And of copies of one content
-//! the first and the last but one may. The host may have been told that it is safe, and it is then, whatever became of
-//! the copies that recoveries made.
+//! count: the newest of all, the newest that is not suspect, and all suspect ones since. So may suspect pages
+//! ([`suspects_that_may_count`]).
 
 use super::found::FoundEntries;
 use super::gathered::{Gathered, PagedDrive};
 use super::live_by::LiveBy;
 use super::translation::Translation;
 use crate::barriers::Barrier;
-use crate::page_mapped::durability::common::FoundPage;
+use crate::page_mapped::durability::common::{FoundPage, suspects_that_may_count};
 use crate::page_mapped::mapping::{Mapping, Place};
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page};
@@ -38,10 +37,12 @@ impl<L: LiveBy> Gathered<L> {
         let is_newest = |suspect: &FoundPage| {
             translation.newest_of(suspect.spare.key).is_some_and(|version| version.page == suspect.page)
         };
-        let mut pages = self.first_and_last_but_one(|copy| match copy.spare.kind {
-            Kind::User => is_newest_of_users(copy),
-            _ => is_newest(copy),
-        });
+        let is_newest_of_its_kind = |found: &FoundPage| match found.spare.kind {
+            Kind::User => is_newest_of_users(found),
+            _ => is_newest(found),
+        };
+        let sure = |key| found.candidates_of(key).iter().find(|c| !c.is_suspect).map_or((0, 0), |c| (c.version, c.seq));
+        let mut pages = suspects_that_may_count(&self.suspects, &self.suspect_translation, is_newest_of_its_kind, sure);
         // Of these translation pages the whole range may be different without the suspect pages.
         let mut parts: Vec<u32> =
             self.suspect_translation.iter().filter(|s| is_newest(s)).map(|s| s.spare.key).collect();
@@ -98,15 +99,5 @@ impl<L: LiveBy> Gathered<L> {
         others.dedup();
         let others = others.into_iter().map(Some).filter(|other| *other != sure);
         core::iter::once(sure).chain(others).map(|version| (part, version)).collect()
-    }
-
-    /// Of suspect copies of one content, one of which is the newest of its kind.
-    fn first_and_last_but_one(&self, is_newest: impl Fn(&FoundPage) -> bool) -> Vec<Page> {
-        let mut all: Vec<FoundPage> = self.suspects.iter().map(|suspect| suspect.found).collect();
-        all.extend(&self.suspect_translation);
-        let content = |found: &FoundPage| (found.spare.kind, found.spare.key, found.spare.version);
-        all.sort_unstable_by_key(|found| (content(found), found.spare.seq));
-        let copies = all.chunk_by(|a, b| content(a) == content(b)).filter(|copies| copies.iter().any(&is_newest));
-        copies.flat_map(|copies| [copies[0].page, copies[copies.len().saturating_sub(2)].page]).collect()
     }
 }
