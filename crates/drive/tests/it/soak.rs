@@ -129,6 +129,13 @@ fn lives_that_once_went_wrong_where_blocks_grew_bad() {
             assert_eq!(config.relive(*life).unwrap(), None, "{name}");
         }
     }
+    let mut config = SoakConfig { seed: 378, bad: 3, ..config("fast", (2, 1)) };
+    config.geometry = Geometry::new(512, 16, 64, 2, 1).unwrap();
+    config.ftl.composition.set("log.blocks", "6").unwrap();
+    config.ftl.logical_pages = 491;
+    for life in [16, 135, 201, 285, 315] {
+        assert_eq!(config.relive(life).unwrap(), None, "fast on two channels");
+    }
 }
 
 #[test]
@@ -220,10 +227,7 @@ fn lives_that_once_went_wrong_where_pages_decayed() {
     }
 }
 
-/// Recoveries cut time and again, beside pages that decayed: a block log that was torn all round its region, pages that
-/// only a lost or a suspect page named, or runs alone where a translation page was unreadable, trims in runs that turned bad,
-/// blocks held until none was free, a block's first page, which was taken for trimmed, and pages of runs that were made again
-/// at each mount until another one of their group decayed.
+/// Where the last pages of a block cannot say which translation pages they were, those written since are beyond doubt.
 #[test]
 fn lives_that_once_went_wrong_where_the_end_of_a_block_decayed() {
     for (seed, life) in [(1, 15), (2, 14), (3, 34)] {
@@ -245,6 +249,10 @@ fn a_page_is_kept_that_was_acknowledged_right_before_the_one_in_flight() {
     assert_eq!(config.relive(57).unwrap(), None);
 }
 
+/// Recoveries cut time and again, beside pages that decayed: a block log that was torn all round its region, pages that
+/// only a lost or a suspect page named, or runs alone where a translation page was unreadable, trims in runs that turned bad,
+/// blocks held until none was free, a block's first page, which was taken for trimmed, and pages of runs that were made again
+/// at each mount until another one of their group decayed.
 #[test]
 fn lives_that_once_went_wrong_where_pages_decayed_and_recoveries_were_cut() {
     let (large, small) = (("phelsuma", 256, 308, 64), ("geckoftl", 64, 50, 50));

@@ -66,7 +66,13 @@ impl Fast {
     ) -> Result<Time, FtlError> {
         let mut at = at;
         while self.random.len() >= most as usize || !ground.has_room_for_log_block() {
-            let Some(oldest) = self.random.front().copied() else { break };
+            let Some(oldest) = self.random.front().copied() else {
+                // Where blocks have grown bad, the sequential log block may be the last one.
+                let Some(slot) = self.sequential else { break };
+                at = ground.merge_owned(nand, slot, at)?;
+                self.sequential = None;
+                continue;
+            };
             at = ground.merge_shared(nand, oldest, at)?;
             self.random.pop_front();
             // A full merge takes the newest pages from the sequential log block as well.

@@ -19,8 +19,8 @@
 //! - Where the data are bad and the spare area is not, the page is entered as it is. What it maps are read errors until
 //!   written again. The spare areas of user pages are no second source for the data: they do not record trims.
 //! - Where the spare area is bad, its translation page is unknown. Within a block pages are in program order, so the
-//!   bad page is older than the page behind it. Or it is older than the block of translation pages begun next on its
-//!   die. Every translation page that was written after that is beyond doubt. All others are lost. They are written
+//!   bad page is older than the page behind it. Or, on one die, it is older than the block of translation pages begun
+//!   next. Every translation page that was written after that is beyond doubt. All others are lost. They are written
 //!   anew as lost before the bad page can be erased: the next recovery must not find an older copy and no doubt.
 //! - A translation page that says that it stands in the place of the bad one has all that counts of it.
 //! - A program that fails leaves such a page, too, as the last one of its block, and its content is written again at
@@ -163,16 +163,17 @@ impl TableScan {
         }
     }
 
-    /// Nothing readable may be left behind an unreadable page. But on each die a stream has one block open, and a
+    /// Nothing readable may be left behind an unreadable page. But on one die a stream has one block open, and a
     /// recovery leaves it as it is. So the pages of a block were programmed before the next block of translation pages
-    /// was begun on its die.
+    /// was begun. On several dies it has several, and which of them were open at once is not recorded.
     fn bound(&mut self, geometry: &Geometry) {
+        if geometry.dies() > 1 {
+            return;
+        }
         for page in self.unreadable.iter_mut().filter(|page| page.after > 0) {
-            let die = geometry.die_of(page.block);
-            let blocks = (0..).map(Block).zip(self.first_seq.iter().zip(&self.holds_translation));
-            let next = blocks
-                .filter(|(block, (begun, holds))| geometry.die_of(*block) == die && **holds && **begun > page.after);
-            page.before = next.map(|(_, (begun, _))| *begun).fold(page.before, u64::min);
+            let blocks = self.first_seq.iter().zip(&self.holds_translation);
+            let begun = blocks.filter(|(begun, holds)| **holds && **begun > page.after).map(|(begun, _)| *begun);
+            page.before = begun.fold(page.before, u64::min);
             debug_assert!(page.before > page.after, "nothing can have been programmed in between");
         }
     }

@@ -235,7 +235,8 @@ impl BlocksInformation {
 
     /// A page in a block of metadata, of which these can be read, may have gone bad since it was written. It cannot say
     /// any more what it was. Of the last such page this is when the first readable page behind it was programmed. Where all
-    /// behind it are bad as well, it is when the next block of its kind was begun.
+    /// behind it are bad as well, it is when the next block of its kind was begun, or the end of time where nothing shows
+    /// that.
     ///
     /// A cut tears the last page of a block alone, and so does a program that fails. So of two bad pages at the end the
     /// first has gone bad. An erase that was cut may leave anything. Where it has made a page blank in front of others,
@@ -263,16 +264,17 @@ impl BlocksInformation {
         if bad < 2 || behind.any(|read| read != SpareRead::Erased) {
             return before;
         }
-        Some(self.next_begun(&geometry, block, pages.last().map_or(0, |last| last.spare.seq)))
+        let next = pages.last().and_then(|last| self.next_begun(&geometry, block, last.spare.seq));
+        Some(next.unwrap_or(CLOCK_MAX))
     }
 
-    /// When the first block of metadata of a kind was begun, on a die, behind such a page of a block; the end of time where
-    /// it is the last one. These have one stream, which has one block open on each die. So the block was written to its
-    /// end by then.
-    fn next_begun(&self, geometry: &Geometry, block: Block, behind: u64) -> u64 {
+    /// When the first block of the same kind of metadata was begun after this page of a block. These have one stream, which
+    /// has one block open where there is one die. So the block was written to its end by then. On several dies it has
+    /// several, and which of them were open at once is not recorded.
+    fn next_begun(&self, geometry: &Geometry, block: Block, behind: u64) -> Option<u64> {
         let of_kind = if self.holds.of(block) == Holds::Validity { &self.validity } else { &self.translation };
-        let on_die = of_kind.iter().filter(|other| geometry.die_of(other.block) == geometry.die_of(block));
-        on_die.map(|other| other.first_seq).filter(|begun| *begun > behind).min().unwrap_or(CLOCK_MAX)
+        let begun = of_kind.iter().map(|other| other.first_seq);
+        begun.filter(|begun| *begun > behind && geometry.dies() == 1).min()
     }
 
     /// RAM of the list by which [`BlocksInformation::user_blocks`] goes.

@@ -33,9 +33,16 @@ impl<L: LiveBy> Gathered<L> {
             return Vec::new();
         }
         let geometry = drive.geometry();
-        let is_newest_of_users = |suspect: &FoundPage| found.place_of(suspect.spare.key) == Some(suspect.page);
         let is_newest = |suspect: &FoundPage| {
             translation.newest_of(suspect.spare.key).is_some_and(|version| version.page == suspect.page)
+        };
+        let is_suspect = |part| self.suspect_translation.iter().any(|s| s.spare.key == part && is_newest(s));
+        // Or it was the newest before a translation page that may turn bad.
+        let is_newest_of_users = |suspect: &FoundPage| {
+            let (key, page) = (suspect.spare.key, suspect.page);
+            found.place_of(key) == Some(page)
+                || found.candidates_of(key).first().is_some_and(|newest| newest.page == page)
+                    && is_suspect(drive.ftl.mapping.part_of(LogicalPage(key)))
         };
         let is_newest_of_its_kind = |found: &FoundPage| match found.spare.kind {
             Kind::User => is_newest_of_users(found),
