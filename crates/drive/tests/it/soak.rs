@@ -132,7 +132,7 @@ fn lives_that_once_went_wrong_where_blocks_grew_bad() {
     let mut config = SoakConfig { seed: 378, bad: 3, ..config("fast", (2, 1)) };
     config.geometry = Geometry::new(512, 16, 64, 2, 1).unwrap();
     config.ftl.composition.set("log.blocks", "6").unwrap();
-    config.ftl.logical_pages = 491;
+    (config.ftl.logical_pages, config.ftl.seed) = (491, 378);
     for life in [16, 135, 201, 285, 315] {
         assert_eq!(config.relive(life).unwrap(), None, "fast on two channels");
     }
@@ -233,7 +233,7 @@ fn lives_that_once_went_wrong_where_the_end_of_a_block_decayed() {
     for (seed, life) in [(1, 15), (2, 14), (3, 34)] {
         let mut config = SoakConfig { seed, decay: 3, bad: 20, ..config_with("dftl-page", (1, 1), 64) };
         config.geometry = Geometry::new(512, 16, 256, 1, 1).unwrap();
-        config.ftl.logical_pages = 2807;
+        (config.ftl.logical_pages, config.ftl.seed) = (2807, seed);
         assert_eq!(config.relive(life).unwrap(), None, "seed {seed}");
     }
 }
@@ -242,11 +242,12 @@ fn lives_that_once_went_wrong_where_the_end_of_a_block_decayed() {
 /// failed. The recovery erased it before the newer one was safe, and was cut.
 #[test]
 fn a_page_is_kept_that_was_acknowledged_right_before_the_one_in_flight() {
-    let mut config = SoakConfig { seed: 44, bad: 3, ..config_with("dftl-noflush", (2, 2), 17) };
+    let mut config = SoakConfig { seed: 45, ..config_with("dftl-noflush", (2, 2), 17) };
     config.geometry = Geometry::new(512, 4, 128, 2, 2).unwrap();
-    config.ftl.composition.set("victim", "fifo").unwrap();
-    config.ftl.logical_pages = 269;
-    assert_eq!(config.relive(57).unwrap(), None);
+    (config.ftl.logical_pages, config.ftl.seed) = (269, 45);
+    for life in [3, 31] {
+        assert_eq!(config.relive(life).unwrap(), None);
+    }
 }
 
 /// Recoveries cut time and again, beside pages that decayed: a block log that was torn all round its region, pages that
