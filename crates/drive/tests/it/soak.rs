@@ -129,6 +129,10 @@ fn lives_that_once_went_wrong_where_blocks_grew_bad() {
             assert_eq!(config.relive(*life).unwrap(), None, "{name}");
         }
     }
+    // A program failed in the last free block while a recovery held others.
+    let mut lazyftl = SoakConfig { seed: 12, decay: 5, bad: 20, ..config_with("lazyftl", (1, 1), 64) };
+    lazyftl.ftl.seed = 12;
+    assert_eq!(lazyftl.relive(15).unwrap(), None, "lazyftl");
     let mut config = SoakConfig { seed: 378, bad: 3, ..config("fast", (2, 1)) };
     config.geometry = Geometry::new(512, 16, 64, 2, 1).unwrap();
     config.ftl.composition.set("log.blocks", "6").unwrap();
@@ -227,14 +231,20 @@ fn lives_that_once_went_wrong_where_pages_decayed() {
     }
 }
 
-/// Where the last pages of a block cannot say which translation pages they were, those written since are beyond doubt.
+/// Where the last pages of a block cannot say which translation pages they were, those written since are beyond doubt. Where
+/// one still says it, so are all others.
 #[test]
 fn lives_that_once_went_wrong_where_the_end_of_a_block_decayed() {
-    for (seed, life) in [(1, 15), (2, 14), (3, 34)] {
+    for (seed, life) in [(1, 15), (2, 14), (2, 78), (3, 34), (3, 50)] {
         let mut config = SoakConfig { seed, decay: 3, bad: 20, ..config_with("dftl-page", (1, 1), 64) };
         config.geometry = Geometry::new(512, 16, 256, 1, 1).unwrap();
         (config.ftl.logical_pages, config.ftl.seed) = (2807, seed);
         assert_eq!(config.relive(life).unwrap(), None, "seed {seed}");
+    }
+    for (seed, life) in [(2, 29), (5, 136)] {
+        let mut config = SoakConfig { seed, decay: 3, ..config_with("lazyftl", (1, 1), 64) };
+        config.ftl.seed = seed;
+        assert_eq!(config.relive(life).unwrap(), None, "lazyftl, seed {seed}");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::medium::{EPOCH, Holds, HoldsOfBlocks, Session, window};
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use phelsuma_nand::{Block, CLOCK_MAX, Geometry, Kind, Nand, Page, Spare, SpareRead};
+use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, SpareRead};
 
 /// A block that holds something.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct BlockInformation {
 pub(crate) struct BlocksInformation {
     pub(crate) translation: Vec<BlockInformation>,
     pub(crate) validity: Vec<BlockInformation>,
-    holds: HoldsOfBlocks,
+    pub(super) holds: HoldsOfBlocks,
     /// The user blocks written last, by the seq of their first page.
     recent: BinaryHeap<Reverse<(u64, Block)>>,
     /// How many of them are kept.
@@ -231,50 +231,6 @@ impl BlocksInformation {
             "pages of {block} are not in program order"
         );
         pages
-    }
-
-    /// A page in a block of metadata, of which these can be read, may have gone bad since it was written. It cannot say
-    /// any more what it was. Of the last such page this is when the first readable page behind it was programmed. Where all
-    /// behind it are bad as well, it is when the next block of its kind was begun, or the end of time where nothing shows
-    /// that.
-    ///
-    /// A cut tears the last page of a block alone, and so does a program that fails. So of two bad pages at the end the
-    /// first has gone bad. An erase that was cut may leave anything. Where it has made a page blank in front of others,
-    /// the difference shows.
-    pub(crate) fn gone_bad_before<F, N: Nand>(
-        &mut self,
-        drive: &mut Session<'_, F, N>,
-        block: Block,
-        pages: &[FoundPage],
-    ) -> Option<u64> {
-        let geometry = *drive.nand.geometry();
-        let (mut next, mut before) = (0, None);
-        for found in pages {
-            let index = geometry.index_of(found.page);
-            for page in (next..index).map(|index| geometry.page(block, index)) {
-                match drive.read_spare(page) {
-                    SpareRead::Unreadable => before = Some(found.spare.seq),
-                    _ => return None,
-                }
-            }
-            next = index + 1;
-        }
-        let mut behind = (next..geometry.pages_per_block()).map(|index| drive.read_spare(geometry.page(block, index)));
-        let bad = behind.by_ref().take_while(|read| *read != SpareRead::Erased).count();
-        if bad < 2 || behind.any(|read| read != SpareRead::Erased) {
-            return before;
-        }
-        let next = pages.last().and_then(|last| self.next_begun(&geometry, block, last.spare.seq));
-        Some(next.unwrap_or(CLOCK_MAX))
-    }
-
-    /// When the first block of the same kind of metadata was begun after this page of a block. These have one stream, which
-    /// has one block open where there is one die. So the block was written to its end by then. On several dies it has
-    /// several, and which of them were open at once is not recorded.
-    fn next_begun(&self, geometry: &Geometry, block: Block, behind: u64) -> Option<u64> {
-        let of_kind = if self.holds.of(block) == Holds::Validity { &self.validity } else { &self.translation };
-        let begun = of_kind.iter().map(|other| other.first_seq);
-        begun.filter(|begun| *begun > behind && geometry.dies() == 1).min()
     }
 
     /// RAM of the list by which [`BlocksInformation::user_blocks`] goes.

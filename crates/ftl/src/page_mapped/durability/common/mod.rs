@@ -1,12 +1,14 @@
 //! Common parts of recoveries.
 
 mod blocks_information;
+mod gone_bad;
 mod last_page;
 mod mount;
 mod silent;
 mod translation_version;
 
 pub(super) use blocks_information::{BlockInformation, BlocksInformation};
+pub(super) use gone_bad::GoneBad;
 pub(super) use last_page::{LastPage, Suspect, last_page_data, suspects_that_may_count};
 pub(super) use mount::{Described, FoundPage, Mount};
 pub(super) use silent::Silent;

@@ -273,13 +273,41 @@ impl<M: Mapping, V: Validity, N: Nand> Mount<'_, M, V, N> {
         Ok(())
     }
 
-    /// The last resort. Pages that were read well are given up, though they may be needed if a suspect page turns bad
-    /// and the power fails before it is copied. A drive that mounts is worth more than that.
+    /// The last resort where no block is left. Pages that were read well are given up, though they may be needed if a
+    /// suspect page turns bad and the power fails before it is copied. A drive that mounts is worth more than that.
+    pub(crate) fn let_go(&mut self, holding: &mut Vec<Block>) {
+        for block in holding.drain(..) {
+            self.ftl.blocks.release(block);
+        }
+    }
+
+    /// The same, if no block is left.
     pub(crate) fn let_go_if_out_of_blocks(&mut self, holding: &mut Vec<Block>) {
         if self.ftl.blocks.to_open() == 0 {
-            for block in holding.drain(..) {
-                self.ftl.blocks.release(block);
+            self.let_go(holding);
+        }
+    }
+
+    /// A write that may be tried again. Everything that is held is let go where no block is left: before it, or after its
+    /// program has failed in the last one.
+    ///
+    /// # Errors
+    /// No block is left, nor was any held.
+    pub(crate) fn write_in_need<R>(
+        &mut self,
+        holding: &mut Vec<Block>,
+        let_go: impl Fn(&mut Self, &mut Vec<Block>),
+        mut write: impl FnMut(&mut Self) -> Result<R, FtlError>,
+    ) -> Result<R, FtlError> {
+        if self.ftl.blocks.to_open() == 0 {
+            let_go(self, holding);
+        }
+        match write(self) {
+            Err(FtlError::Full { .. }) if !holding.is_empty() => {
+                let_go(self, holding);
+                write(self)
             }
+            written => written,
         }
     }
 }

@@ -48,8 +48,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     let fallbacks = g.find_fallbacks(&mut drive, &translation, &found, newest_but_one);
 
     drive.begin("read the translation table");
-    let gone_bad = g.gone_bad();
-    g.read_table(&mut drive, &translation, &found, gone_bad);
+    g.read_table(&mut drive, &translation, &found, true);
     let mut holding = g.settle_blocks(&mut drive, &fallbacks);
     let until_synchronized = g.held_until_synchronized(&mut holding);
     drive.hear_news()?;

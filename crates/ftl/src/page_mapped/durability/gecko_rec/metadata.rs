@@ -3,11 +3,11 @@
 use super::gathered::{GeckoDrive, GeckoGathered};
 use super::lost::Lost;
 use super::translation::TranslationPages;
-use crate::page_mapped::durability::common::{FoundPage, LastPage};
+use crate::page_mapped::durability::common::{FoundPage, GoneBad, LastPage};
 use crate::page_mapped::mapping::Mapping;
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec::Vec;
-use phelsuma_nand::{Block, Kind, Nand};
+use phelsuma_nand::{Block, Kind, Nand, Spare};
 
 impl GeckoGathered {
     /// The pages of a block of metadata that can be believed; the last one as well, if it is suspect.
@@ -38,7 +38,8 @@ impl GeckoGathered {
             for found in pages.iter().filter(|found| found.spare.kind == kind) {
                 scan.note(found.page, &found.spare);
             }
-            if let Some(before) = self.bid.gone_bad_before(drive, information.block, &pages) {
+            let gone_bad = self.bid.gone_bad(drive, information.block, &pages);
+            if let Some(before) = gone_bad.and_then(|gone_bad| gone_bad.of_kind(kind)) {
                 scan.note_gone_bad(before);
             }
             self.suspect_metadata.extend(suspect);
@@ -54,15 +55,15 @@ impl GeckoGathered {
             drive.ftl.blocks.barriers(),
         );
         let mut suspects = Vec::new();
-        let mut gone_bad: Vec<(u64, Block)> = Vec::new();
+        let mut gone_bad: Vec<GoneBad> = Vec::new();
         for information in self.bid.translation.clone() {
             let (pages, suspect) = self.metadata_pages(drive, information.block);
-            let before = self.bid.gone_bad_before(drive, information.block, &pages);
-            gone_bad.extend(before.map(|before| (before, information.block)));
+            let gone_bad_here = self.bid.gone_bad(drive, information.block, &pages);
+            gone_bad.extend(gone_bad_here);
             for found in pages.iter().filter(|found| found.spare.kind == Kind::MappingLog) {
                 self.mapping_log.note(found.page, &found.spare);
             }
-            if let Some(before) = before {
+            if let Some(before) = gone_bad_here.and_then(|gone_bad| gone_bad.of_kind(Kind::MappingLog)) {
                 self.mapping_log.note_gone_bad(before);
             }
             for found in pages.iter().filter(|found| found.spare.kind == Kind::Translation) {
@@ -89,10 +90,18 @@ impl GeckoGathered {
         translation.sort();
         // Where all else is stale as well an erase may have been cut. The two cases look alike. Then no entry changes,
         // but collections may query the mapping from then on for no reason.
-        for (before, block) in gone_bad {
+        for gone_bad in gone_bad {
+            // One that says which translation page it was leaves none in doubt of which there is a newer version.
+            let is_newer = |spare: &Spare| {
+                let newest = translation.newest_of(spare.key);
+                spare.kind == Kind::Translation
+                    && newest.is_none_or(|version| version.is_programmed_before(spare.seq + 1))
+            };
+            let known = gone_bad.known.filter(is_newer).map(|spare| spare.seq + 1);
+            let Some(before) = gone_bad.unknown.max(known) else { continue };
             self.lost.get_or_insert(Lost::new(before)).and_before(before);
             // The evidence of this.
-            self.fallbacks.push(drive.geometry().page(block, 0));
+            self.fallbacks.push(drive.geometry().page(gone_bad.block, 0));
         }
         translation
     }

@@ -7,7 +7,7 @@ use super::translation::TranslationPages;
 use crate::FtlError;
 use crate::barriers::Barrier;
 use crate::medium::marks::SpareMarks;
-use crate::page_mapped::durability::common::{FoundPage, is_older_copy, suspects_that_may_count};
+use crate::page_mapped::durability::common::{FoundPage, Mount, is_older_copy, suspects_that_may_count};
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::validity::{Validity, ValidityScan};
 use alloc::vec::Vec;
@@ -128,12 +128,14 @@ impl GeckoGathered {
         let suspects = |kind| -> Vec<Page> {
             self.suspect_metadata.iter().filter(|found| found.spare.kind == kind).map(|found| found.page).collect()
         };
-        drive.let_go_if_out_of_blocks(emptied);
-        let kind = drive.ftl.validity.kind();
-        drive.write_validity(|gecko, io| gecko.copy_pages(io, &suspects(kind)))?;
-        drive.let_go_if_out_of_blocks(emptied);
+        let of_validity = suspects(drive.ftl.validity.kind());
+        drive.write_in_need(emptied, Mount::let_go, |drive| {
+            drive.write_validity(|gecko, io| gecko.copy_pages(io, &of_validity))
+        })?;
         let of_mapping = [suspects(Kind::Translation), suspects(Kind::MappingLog)].concat();
-        drive.write_mapping(|paged, io, _| paged.copy_pages(io, &of_mapping))?;
+        drive.write_in_need(emptied, Mount::let_go, |drive| {
+            drive.write_mapping(|paged, io, _| paged.copy_pages(io, &of_mapping))
+        })?;
         // Chosen before the first copy is written: copies go to blocks where stale pages stood.
         if let (Some(lost), Some(places)) = (&mut self.lost, &self.places) {
             lost.forget_stale(places);
@@ -149,8 +151,9 @@ impl GeckoGathered {
         for suspect in &self.suspects {
             let FoundPage { page, spare } = suspect.found;
             let key = LogicalPage(spare.key);
-            drive.let_go_if_out_of_blocks(emptied);
-            let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::of_copy(&spare), at)?;
+            let to = drive.write_in_need(emptied, Mount::let_go, |drive| {
+                drive.copy_user_page(&spare, &suspect.data, SpareMarks::of_copy(&spare), at)
+            })?;
             drive.ftl.mapping.copied(key, to);
             self.lost.iter_mut().for_each(|lost| lost.copied((key, page), to));
             drive.ftl.before.push(page);

@@ -7,7 +7,7 @@ use crate::barriers::Barrier;
 use crate::blocks::RECOVERY_STREAM;
 use crate::medium::Owned;
 use crate::medium::marks::SpareMarks;
-use crate::page_mapped::durability::common::FoundPage;
+use crate::page_mapped::durability::common::{FoundPage, Mount};
 use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::validity::Validity;
 use alloc::vec::Vec;
@@ -38,12 +38,12 @@ impl<N: Nand> Drive<'_, N> {
                 if is_sure && self.ftl.blocks.emergency() {
                     continue;
                 }
-                self.let_go_if_out_of_blocks(holding);
-                self.copy(found, *data)?;
+                self.copy(found, *data, holding)?;
             }
         }
-        self.let_go_if_out_of_blocks(holding);
-        self.write_mapping(|table, io, before| table.write_pending_trims(io, before))?;
+        self.write_in_need(holding, Mount::let_go, |drive| {
+            drive.write_mapping(|table, io, before| table.write_pending_trims(io, before))
+        })?;
         self.wait_for_programs();
         self.hear_news()
     }
@@ -64,7 +64,7 @@ impl<N: Nand> Drive<'_, N> {
 
     /// Copies a last page to a fresh page; from `data`, or by reading it again where it was not in flight at the last
     /// cut.
-    fn copy(&mut self, found: &FoundPage, data: Option<&Owned>) -> Result<(), FtlError> {
+    fn copy(&mut self, found: &FoundPage, data: Option<&Owned>, holding: &mut Vec<Block>) -> Result<(), FtlError> {
         if found.spare.kind == Kind::Tombstone {
             self.ftl.mapping.trims.mark_pending(found.spare.key);
             return Ok(());
@@ -81,7 +81,10 @@ impl<N: Nand> Drive<'_, N> {
                 None => return Ok(()),
             },
         };
-        let to = self.copy_user_page(&found.spare, data, SpareMarks::of_copy(&found.spare), self.steps.now)?;
+        let (spare, at) = (&found.spare, self.steps.now);
+        let to = self.write_in_need(holding, Mount::let_go, |drive| {
+            drive.copy_user_page(spare, data, SpareMarks::of_copy(spare), at)
+        })?;
         let geometry = self.geometry();
         debug_assert_ne!(
             geometry.block_of(to),

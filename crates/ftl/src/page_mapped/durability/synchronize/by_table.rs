@@ -30,19 +30,19 @@ impl LiveBy for LiveByTable {
         translation: &Translation,
         found: &FoundEntries,
     ) {
-        of.read_table(drive, translation, found, None);
+        of.read_table(drive, translation, found, false);
     }
 }
 
 impl Gathered<LiveByTable> {
-    /// Reads the whole table: which pages are live. Those translation pages are lost that may have had a newer version,
-    /// which has gone bad, programmed before `in_doubt`.
+    /// Reads the whole table: which pages are live. Where a newer version of a translation page may have gone bad, all of
+    /// it is lost, if `gives_up_doubtful`.
     pub(crate) fn read_table<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, RamBitmap, N>,
         translation: &Translation,
         found: &FoundEntries,
-        in_doubt: Option<u64>,
+        gives_up_doubtful: bool,
     ) {
         let geometry = drive.geometry();
         let gives_up = drive.keeps(Barrier::StaleEntriesGivenUp);
@@ -50,14 +50,16 @@ impl Gathered<LiveByTable> {
             let range = drive.ftl.mapping.range_of(part);
             let mut entries = found.of(range.clone()).iter().peekable();
             let version = translation.newest_of(part);
-            if in_doubt.is_some_and(|gone_bad| translation.may_have_been_newer(part, gone_bad)) {
+            // Of what was written there is a version, or the one that was has gone bad.
+            let was_written = version.is_none() && self.was_written(part);
+            if gives_up_doubtful && self.may_have_been_newer(translation, part) {
                 self.lost.extend(range);
                 version.iter().for_each(|version| drive.ftl.blocks.counters.add(geometry.block_of(version.page)));
                 continue;
             }
             if let Some(version) = version {
                 drive.ftl.blocks.counters.add(geometry.block_of(version.page));
-            } else if entries.peek().is_none() {
+            } else if entries.peek().is_none() && !was_written {
                 continue;
             }
             let known: Vec<(u32, Place)> = drive.read_mapping(|paged, io| match version {
@@ -86,6 +88,7 @@ impl Gathered<LiveByTable> {
                             self.lost.push(key);
                         }
                     }
+                    (None, Place::Nowhere) if was_written => self.lost.push(key),
                     _ => {}
                 }
             }

@@ -6,7 +6,7 @@ use super::translation::Translation;
 use crate::barriers::Barrier;
 use crate::medium::Owned;
 use crate::page_mapped::durability::common::{
-    BlockInformation, BlocksInformation, FoundPage, LastPage, Mount, Suspect,
+    BlockInformation, BlocksInformation, FoundPage, GoneBad, LastPage, Mount, Suspect,
 };
 use crate::page_mapped::mapping::{Mapping, PagedMapping};
 use alloc::vec;
@@ -47,9 +47,8 @@ pub(crate) struct Gathered<L> {
     pub(super) user_since: UserSince,
     /// Dangling entries: read errors from now on.
     pub(super) lost: Vec<u32>,
-    /// Blocks with translation pages that may have gone bad. They cannot say which ones they were. With the seq before
-    /// which the last of them was programmed.
-    pub(super) gone_bad: Vec<(Block, u64)>,
+    /// Blocks with translation pages that may have gone bad.
+    pub(super) gone_bad: Vec<GoneBad>,
     /// The source for which pages are live.
     pub(super) live_by: L,
 }
@@ -88,7 +87,7 @@ impl<L: LiveBy> Gathered<L> {
         let blocks = self.part_filled.capacity() * size_of::<Block>()
             + self.user_since.0.len() * 8
             + self.user.capacity() * size_of::<BlockInformation>();
-        let lists = self.lost.capacity() * 4 + self.gone_bad.capacity() * size_of::<(Block, u64)>();
+        let lists = self.lost.capacity() * 4 + self.gone_bad.capacity() * size_of::<GoneBad>();
         self.bid.bytes() + self.live_by.bytes() + (suspects + translation + blocks + lists) as u64
     }
 
@@ -126,8 +125,7 @@ impl<L: LiveBy> Gathered<L> {
             if pages.last().is_none_or(|last| last.page != end) {
                 self.part_filled.push(information.block);
             }
-            let before = self.bid.gone_bad_before(drive, information.block, &pages);
-            self.gone_bad.extend(before.map(|before| (information.block, before)));
+            self.gone_bad.extend(self.bid.gone_bad(drive, information.block, &pages));
             if let Some(data) = suspect
                 && let Some(last) = pages.pop()
             {
@@ -148,17 +146,23 @@ impl<L: LiveBy> Gathered<L> {
     /// Blocks in which all that can be read is stale are taken for those of erases that were cut.
     pub(crate) fn take_for_cut_erases(&mut self, geometry: &Geometry, translation: &Translation) {
         let is_in_use = |block| translation.newest().any(|(_, version)| geometry.block_of(version.page) == block);
-        self.gone_bad.retain(|(block, _)| is_in_use(*block));
+        self.gone_bad.retain(|gone_bad| is_in_use(gone_bad.block));
     }
 
-    /// Before which seq the last translation page was programmed that may have gone bad.
-    pub(crate) fn gone_bad(&self) -> Option<u64> {
-        self.gone_bad.iter().map(|(_, before)| *before).max()
+    /// Before which seq a version of a translation page was programmed that may have gone bad.
+    pub(super) fn gone_bad_of(&self, part: u32) -> Option<u64> {
+        self.gone_bad.iter().filter_map(|gone_bad| gone_bad.of_part(part)).max()
+    }
+
+    /// Whether a page has gone bad that was a version of a translation page, and that no cut can have torn.
+    pub(super) fn was_written(&self, part: u32) -> bool {
+        let mut of_part = self.gone_bad.iter().filter_map(|gone_bad| gone_bad.names(part));
+        of_part.any(|spare| !self.bid.may_have_been_in_flight(&spare))
     }
 
     /// Whether a translation page may have had a newer version than the newest that is found.
     pub(super) fn may_have_been_newer(&self, translation: &Translation, part: u32) -> bool {
-        self.gone_bad().is_some_and(|gone_bad| translation.may_have_been_newer(part, gone_bad))
+        self.gone_bad_of(part).is_some_and(|gone_bad| translation.may_have_been_newer(part, gone_bad))
     }
 
     /// Blocks that show that a version is lost are not held if no entry changes by it: an erase may have been cut.
@@ -169,7 +173,7 @@ impl<L: LiveBy> Gathered<L> {
     }
 
     fn is_evidence(&self, block: Block) -> bool {
-        self.gone_bad.iter().any(|(other, _)| *other == block)
+        self.gone_bad.iter().any(|gone_bad| gone_bad.block == block)
     }
 
     /// By now all pages were found that prove another one complete.

@@ -22,13 +22,15 @@ impl<L: LiveBy> Gathered<L> {
         translation: &Translation,
         found: &mut FoundEntries,
     ) {
-        let Some(gone_bad) = self.gone_bad().filter(|_| drive.keeps(Barrier::LostVersionsLookedFor)) else {
+        if self.gone_bad.is_empty() || !drive.keeps(Barrier::LostVersionsLookedFor) {
             return;
-        };
+        }
         let geometry = drive.geometry();
         let known = |part| translation.sure_of(part).map_or(0, |version| version.synchronized);
-        let in_doubt = (0..drive.ftl.mapping.parts()).filter(|part| translation.is_in_doubt(*part, gone_bad));
-        let Some(known_by_all) = in_doubt.map(known).min() else { return };
+        let doubt_of = |part| self.gone_bad_of(part).filter(|gone_bad| translation.is_in_doubt(part, *gone_bad));
+        let in_doubt = (0..drive.ftl.mapping.parts()).filter_map(|part| Some((known(part), doubt_of(part)?)));
+        let all = in_doubt.reduce(|(a, b), (known, gone_bad)| (a.min(known), b.max(gone_bad)));
+        let Some((known_by_all, gone_bad)) = all else { return };
         let mut learnt: Vec<MetPage> = Vec::new();
         // What is lost names pages that were programmed before.
         let before: Vec<BlockInformation> = self.user.iter().filter(|i| i.first_seq < gone_bad).copied().collect();
@@ -52,7 +54,8 @@ impl<L: LiveBy> Gathered<L> {
                     continue;
                 }
                 let part = drive.ftl.mapping.part_of(LogicalPage(spare.key));
-                if spare.seq > known(part) && translation.is_in_doubt(part, gone_bad) {
+                let doubt = self.gone_bad_of(part);
+                if spare.seq > known(part) && doubt.is_some_and(|gone_bad| translation.is_in_doubt(part, gone_bad)) {
                     let (key, version, seq) = (spare.key, spare.version, spare.seq);
                     let marks = SpareMarks::of(&spare);
                     learnt.push(MetPage { key, page, version, seq, marks, is_suspect: false });

@@ -15,23 +15,18 @@ use alloc::vec::Vec;
 use phelsuma_nand::{Block, LogicalPage, Nand};
 
 impl<L: LiveBy> Gathered<L> {
-    /// See [`Mount::let_go_if_out_of_blocks`](crate::page_mapped::durability::common::Mount::let_go_if_out_of_blocks).
-    pub(super) fn let_go_if_out_of_blocks<N: Nand>(
+    /// See [`Mount::write_in_need`](crate::page_mapped::durability::common::Mount::write_in_need).
+    pub(super) fn write_in_need<R, N: Nand>(
         &self,
         drive: &mut PagedDrive<'_, L::Store, N>,
         holding: &mut Vec<Block>,
-    ) {
-        if drive.ftl.blocks.to_open() == 0 {
-            self.let_go(drive, holding);
-        }
-    }
-
-    /// Lets everything go that is held.
-    fn let_go<N: Nand>(&self, drive: &mut PagedDrive<'_, L::Store, N>, holding: &mut Vec<Block>) {
-        self.live_by.gives_up(drive, holding);
-        for block in holding.drain(..) {
-            drive.ftl.blocks.release(block);
-        }
+        write: impl FnMut(&mut PagedDrive<'_, L::Store, N>) -> Result<R, FtlError>,
+    ) -> Result<R, FtlError> {
+        let let_go = |drive: &mut PagedDrive<'_, L::Store, N>, holding: &mut Vec<Block>| {
+            self.live_by.gives_up(drive, holding);
+            drive.let_go(holding);
+        };
+        drive.write_in_need(holding, let_go, write)
     }
 
     /// The newest version of each translation page is the table's. Nothing rests on the nodes of a tree above them:
@@ -48,13 +43,7 @@ impl<L: LiveBy> Gathered<L> {
         for (part, version) in translation.newest() {
             drive.ftl.mapping.enter_translation_page(part, version.page);
         }
-        while let Err(error) = drive.mapping(|paged, io| paged.build(io).map(drop)) {
-            if holding.is_empty() {
-                return Err(error);
-            }
-            self.let_go(drive, holding);
-        }
-        Ok(())
+        self.write_in_need(drive, holding, |drive| drive.mapping(|paged, io| paged.build(io).map(drop)))
     }
 
     /// Suspect pages go to fresh pages, before anything is written that rests on them.
@@ -72,17 +61,20 @@ impl<L: LiveBy> Gathered<L> {
         }
         L::copy_suspects(self, drive, holding)?;
         for suspect in &self.suspect_translation {
-            self.let_go_if_out_of_blocks(drive, holding);
-            drive.write_mapping(|paged, io, _| paged.copy_pages(io, &[suspect.page]))?;
+            let pages = [suspect.page];
+            self.write_in_need(drive, holding, |drive| {
+                drive.write_mapping(|paged, io, _| paged.copy_pages(io, &pages))
+            })?;
         }
         // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
         self.suspects.retain(|suspect| found.place_of(suspect.found.spare.key) == Some(suspect.found.page));
         // They do not wait for each other.
         let at = drive.steps.now;
         for suspect in &self.suspects {
-            self.let_go_if_out_of_blocks(drive, holding);
             let FoundPage { page, spare } = suspect.found;
-            let to = drive.copy_user_page(&spare, &suspect.data, SpareMarks::of(&spare), at)?;
+            let to = self.write_in_need(drive, holding, |drive| {
+                drive.copy_user_page(&spare, &suspect.data, SpareMarks::of(&spare), at)
+            })?;
             drive.ftl.validity.validate(to);
             found.copied(spare.key, to);
             drive.drop_entered(page);

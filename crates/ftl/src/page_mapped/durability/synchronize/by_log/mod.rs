@@ -157,9 +157,8 @@ impl LiveBy for LiveByLog {
         if of.live_by.suspects.is_empty() {
             return Ok(());
         }
-        of.let_go_if_out_of_blocks(drive, holding);
         let pages = of.live_by.suspect_pages();
-        drive.write_validity(|store, io| store.copy_pages(io, &pages))?;
+        of.write_in_need(drive, holding, |drive| drive.write_validity(|store, io| store.copy_pages(io, &pages)))?;
         Ok(())
     }
 
