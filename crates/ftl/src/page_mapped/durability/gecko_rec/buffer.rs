@@ -15,7 +15,7 @@ impl GeckoGathered {
         for (part, before, version) in translation.replaced() {
             let geometry = drive.geometry();
             let Some(before) = before else { continue };
-            let stale = stale_by(drive, (part, before.page, &version), was_older_copy);
+            let stale = stale_by(drive, (part, [before.page], &version), was_older_copy);
             for (page, read) in stale {
                 if self.bid.holds_user_pages(geometry.block_of(page)) {
                     // Its block may have been written anew since.
@@ -70,23 +70,30 @@ impl GeckoGathered {
     }
 }
 
-/// The pages that the synchronizations replaced which made `version` out of the one at `before`, as far as each is the
+/// The pages that the synchronizations replaced which made `version` out of those at `before`, as far as each is the
 /// same page still. It goes by the spare area, the logical page, and since when it is stale. With the reading.
 pub(super) fn stale_by<N: Nand>(
     drive: &mut GeckoDrive<'_, N>,
-    (part, before, version): (u32, Page, &ToldVersion),
+    (part, before, version): (u32, impl IntoIterator<Item = Page>, &ToldVersion),
     is_the_same: impl Fn(SpareRead, u32, u64) -> bool,
 ) -> Vec<(Page, SpareRead)> {
-    let mut read = |page| drive.read_translation_page(part, page);
-    let (Some(older), Some(newer)) = (read(before), read(version.page)) else {
-        // There is no way to tell.
-        drive.ftl.mapping.set_damaged();
-        return Vec::new();
-    };
-    // A table on flash may say anything, with a checksum that fits.
     let geometry = drive.geometry();
-    let differing = drive.ftl.mapping.differing(part, &older, &newer).filter(|(_, page)| geometry.contains(*page));
-    let differing: Vec<(LogicalPage, Page)> = differing.collect();
+    let newer = drive.read_translation_page(part, version.page);
+    let mut differing: Vec<(LogicalPage, Page)> = Vec::new();
+    for page in before {
+        let older = drive.read_translation_page(part, page);
+        let (Some(older), Some(newer)) = (&older, &newer) else {
+            // There is no way to tell.
+            drive.ftl.mapping.set_damaged();
+            continue;
+        };
+        // A table on flash may say anything, with a checksum that fits.
+        let of_pair = drive.ftl.mapping.differing(part, older, newer);
+        differing.extend(of_pair.filter(|(_, page)| geometry.contains(*page)));
+    }
+    // Versions that followed each other differ in the same pages.
+    differing.sort_unstable();
+    differing.dedup();
     let by_seq = drive.keeps(Barrier::SeqBeforeSynchronization);
     let before = if by_seq { version.synchronized } else { u64::MAX };
     let read = differing.into_iter().map(|(key, page)| (key, page, drive.read_spare(page)));

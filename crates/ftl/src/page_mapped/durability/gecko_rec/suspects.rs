@@ -42,7 +42,8 @@ impl GeckoGathered {
             self.fallbacks.extend(behind.map(|(_, page)| *page));
             // And what those name: a trim has made it stale. What else a synchronization made stale has a newer copy
             // that the scan has met. One that has decayed since counts as well: as a read error.
-            for (page, behind) in core::mem::take(&mut self.behind_suspects) {
+            for behind in core::mem::take(&mut self.behind_suspects).chunk_by(|a, b| a.0 == b.0) {
+                let page = behind[0].0;
                 let found = self.suspect_metadata.iter().find(|found| found.page == page);
                 let Some((part, version)) = found.and_then(|found| {
                     let version = translation.newest_of(found.spare.key).filter(|version| version.page == page);
@@ -52,6 +53,7 @@ impl GeckoGathered {
                 };
                 let was_its_page =
                     |read, key, before| read == SpareRead::Unreadable || is_older_copy(read, key, before);
+                let behind = behind.iter().map(|(_, page)| *page);
                 let stale = stale_by(drive, (part, behind, &version), was_its_page);
                 self.fallbacks.extend(stale.into_iter().map(|(page, _)| page));
             }
