@@ -241,10 +241,22 @@ fn lives_that_once_went_wrong_where_the_end_of_a_block_decayed() {
         (config.ftl.logical_pages, config.ftl.seed) = (2807, seed);
         assert_eq!(config.relive(life).unwrap(), None, "seed {seed}");
     }
-    for (seed, life) in [(2, 29), (5, 136)] {
+    for (seed, life) in [(2, 29), (5, 136), (11, 28)] {
         let mut config = SoakConfig { seed, decay: 3, ..config_with("lazyftl", (1, 1), 64) };
         config.ftl.seed = seed;
         assert_eq!(config.relive(life).unwrap(), None, "lazyftl, seed {seed}");
+    }
+}
+
+/// Recoveries were cut. One had copied an older version of a translation page, and the copy looked newer than the version
+/// that was lost. Others read a page once for each of many versions, which was more than they state.
+#[test]
+fn lives_that_once_went_wrong_on_four_dies_where_versions_were_suspect() {
+    for (pages_per_block, logical_pages, (seed, life)) in [(8, 545, (7, 106)), (4, 234, (1, 1))] {
+        let mut config = SoakConfig { seed, decay: 3, ..config_with("geckoftl", (2, 2), 64) };
+        config.geometry = Geometry::new(512, pages_per_block, 160, 2, 2).unwrap();
+        (config.ftl.logical_pages, config.ftl.seed) = (logical_pages, seed);
+        assert_eq!(config.relive(life).unwrap(), None, "seed {seed}");
     }
 }
 

@@ -27,12 +27,8 @@ impl GoneBad {
 
     /// A version of this translation page was programmed before this, if any may have been.
     pub(crate) fn of_part(&self, part: u32) -> Option<u64> {
-        self.unknown.max(self.names(part).map(|spare| spare.seq + 1))
-    }
-
-    /// The page that was a version of this translation page.
-    pub(crate) fn names(&self, part: u32) -> Option<Spare> {
-        self.known.filter(|spare| (spare.kind, spare.key) == (Kind::Translation, part))
+        let of_part = self.known.filter(|spare| (spare.kind, spare.key) == (Kind::Translation, part));
+        self.unknown.max(of_part.map(|spare| spare.seq + 1))
     }
 }
 

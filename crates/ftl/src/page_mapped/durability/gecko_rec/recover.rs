@@ -28,7 +28,7 @@ use crate::barriers::Barrier;
 use crate::blocks::Spread;
 use crate::medium::Session;
 use crate::page_mapped::compose;
-use crate::page_mapped::durability::common::{BlockInformation, Described, was_older_copy};
+use crate::page_mapped::durability::common::{BlockInformation, Described, Mount, was_older_copy};
 use crate::page_mapped::durability::{ScanFrom, Survival};
 use crate::page_mapped::mapping::{Mapping, Overruled, PagedMapping};
 use crate::page_mapped::parts::PageMapped;
@@ -173,9 +173,14 @@ impl GeckoGathered {
         translation: &TranslationPages,
         user: &[BlockInformation],
     ) -> Result<(), FtlError> {
-        self.copy_suspects(drive, &mut emptied)?;
-        drive.let_kept_go();
+        let doubted = self.suspects_in_doubt(drive, translation);
+        self.copy_suspects(drive, &doubted, &mut emptied)?;
         self.write_lost(drive, translation, &mut emptied)?;
+        // Those that turned out to be the newest.
+        drive.write_in_need(&mut emptied, Mount::let_go, |drive| {
+            drive.write_mapping(|paged, io, _| paged.copy_pages(io, &doubted))
+        })?;
+        drive.let_kept_go();
         write_down_damage_of_mapping(drive, translation, &mut emptied)?;
         self.write_dangling(drive, &mut emptied)?;
         self.write_down_damage(drive, &mut emptied)?;

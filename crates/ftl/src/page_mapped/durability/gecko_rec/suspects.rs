@@ -118,17 +118,31 @@ impl GeckoGathered {
         self.fallbacks.retain(|page| geometry.contains(*page));
     }
 
-    /// Suspect pages go to fresh pages, before anything is written that rests on them.
+    /// Suspect translation pages of which there may have been a newer version. A copy of one would look newer than the
+    /// version that is lost, should the power fail before it is written anew.
+    pub(super) fn suspects_in_doubt<N: Nand>(
+        &self,
+        drive: &GeckoDrive<'_, N>,
+        translation: &TranslationPages,
+    ) -> Vec<Page> {
+        let Some(lost) = self.lost.as_ref().filter(|_| drive.keeps(Barrier::SuspectsCopied)) else { return Vec::new() };
+        let of_table = self.suspect_metadata.iter().filter(|found| found.spare.kind == Kind::Translation);
+        of_table.filter(|found| lost.is_in_doubt(translation, found.spare.key)).map(|found| found.page).collect()
+    }
+
+    /// Suspect pages, `but` these, go to fresh pages, before anything is written that rests on them.
     pub(super) fn copy_suspects<N: Nand>(
         &mut self,
         drive: &mut GeckoDrive<'_, N>,
+        but: &[Page],
         emptied: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
         if !drive.keeps(Barrier::SuspectsCopied) {
             return Ok(());
         }
         let suspects = |kind| -> Vec<Page> {
-            self.suspect_metadata.iter().filter(|found| found.spare.kind == kind).map(|found| found.page).collect()
+            let of_kind = self.suspect_metadata.iter().filter(|found| found.spare.kind == kind);
+            of_kind.map(|found| found.page).filter(|page| !but.contains(page)).collect()
         };
         let of_validity = suspects(drive.ftl.validity.kind());
         drive.write_in_need(emptied, Mount::let_go, |drive| {

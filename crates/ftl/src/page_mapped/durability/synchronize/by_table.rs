@@ -50,8 +50,6 @@ impl Gathered<LiveByTable> {
             let range = drive.ftl.mapping.range_of(part);
             let mut entries = found.of(range.clone()).iter().peekable();
             let version = translation.newest_of(part);
-            // Of what was written there is a version, or the one that was has gone bad.
-            let was_written = version.is_none() && self.was_written(part);
             if gives_up_doubtful && self.may_have_been_newer(translation, part) {
                 self.lost.extend(range);
                 version.iter().for_each(|version| drive.ftl.blocks.counters.add(geometry.block_of(version.page)));
@@ -59,13 +57,16 @@ impl Gathered<LiveByTable> {
             }
             if let Some(version) = version {
                 drive.ftl.blocks.counters.add(geometry.block_of(version.page));
-            } else if entries.peek().is_none() && !was_written {
+            } else if entries.peek().is_none() {
                 continue;
             }
-            let known: Vec<(u32, Place)> = drive.read_mapping(|paged, io| match version {
-                Some(version) => paged.entries_at(io, part, version.page).collect(),
-                None => range.map(|key| (key, Place::Nowhere)).collect(),
+            let read: Option<Vec<(u32, Place)>> = drive.read_mapping(|paged, io| match version {
+                Some(version) => paged.entries_at(io, part, version.page).map(Iterator::collect),
+                None => Some(range.clone().map(|key| (key, Place::Nowhere)).collect()),
             });
+            // It is written anew as lost. Once the page behind it has gone bad as well it would look torn.
+            let is_unreadable = read.is_none();
+            let known = read.unwrap_or_else(|| range.map(|key| (key, Place::Lost)).collect());
             let synchronized = version.map_or(0, |version| version.synchronized);
             let is_older = self.may_have_been_newer(translation, part) && drive.keeps(Barrier::OlderVersionsChecked);
             debug_assert!(known.is_sorted_by_key(|(key, _)| *key), "the entries of a translation page are in no order");
@@ -88,7 +89,7 @@ impl Gathered<LiveByTable> {
                             self.lost.push(key);
                         }
                     }
-                    (None, Place::Nowhere) if was_written => self.lost.push(key),
+                    (None, Place::Lost) if is_unreadable => self.lost.push(key),
                     _ => {}
                 }
             }

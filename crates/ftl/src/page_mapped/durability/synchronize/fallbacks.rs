@@ -62,7 +62,9 @@ impl<L: LiveBy> Gathered<L> {
         for (part, version) in versions {
             let synchronized = version.map_or(0, |(_, synchronized)| synchronized);
             let named: Vec<(u32, Place)> = match version {
-                Some((page, _)) => drive.read_mapping(|paged, io| paged.entries_at(io, part, page).collect()),
+                Some((page, _)) => {
+                    drive.read_mapping(|paged, io| paged.entries_at(io, part, page).into_iter().flatten().collect())
+                }
                 None => drive.ftl.mapping.range_of(part).map(|key| (key, Place::Nowhere)).collect(),
             };
             pages.extend(version.map(|(page, _)| page));

@@ -154,12 +154,6 @@ impl<L: LiveBy> Gathered<L> {
         self.gone_bad.iter().filter_map(|gone_bad| gone_bad.of_part(part)).max()
     }
 
-    /// Whether a page has gone bad that was a version of a translation page, and that no cut can have torn.
-    pub(super) fn was_written(&self, part: u32) -> bool {
-        let mut of_part = self.gone_bad.iter().filter_map(|gone_bad| gone_bad.names(part));
-        of_part.any(|spare| !self.bid.may_have_been_in_flight(&spare))
-    }
-
     /// Whether a translation page may have had a newer version than the newest that is found.
     pub(super) fn may_have_been_newer(&self, translation: &Translation, part: u32) -> bool {
         self.gone_bad_of(part).is_some_and(|gone_bad| translation.may_have_been_newer(part, gone_bad))

@@ -115,16 +115,18 @@ impl PagedMapping {
         scan_mark::decode(version, marks)
     }
 
-    /// The entries of a translation page as a version of it has them, which a recovery has found at `page`.
+    /// The entries of a translation page as a version of it has them, which a recovery has found at `page`; none if that
+    /// cannot be read.
     pub(crate) fn entries_at<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         translation_page: u32,
         page: Page,
-    ) -> impl Iterator<Item = (u32, Place)> + '_ {
-        self.load_from(io, translation_page, page);
+    ) -> Option<impl Iterator<Item = (u32, Place)> + '_> {
+        let is_read = self.load_from(io, translation_page, page);
         let mapping = &*self;
-        mapping.pages_of(translation_page).zip(0..).map(|(key, index)| (key, mapping.place(get(&mapping.page, index))))
+        let entries = mapping.pages_of(translation_page).zip(0..);
+        is_read.then(|| entries.map(|(key, index)| (key, mapping.place(get(&mapping.page, index)))))
     }
 
     /// As [`PagedMapping::entries_at`], of trimmed pages alone: where they were; none where that is not known.
@@ -141,11 +143,14 @@ impl PagedMapping {
         trimmed.map(|(key, entry)| (key, page_named(entry)))
     }
 
-    fn load_from<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, translation_page: u32, page: Page) {
-        match io.read(page, Kind::Translation, translation_page) {
+    /// Whether it can be read.
+    fn load_from<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, translation_page: u32, page: Page) -> bool {
+        let bytes = io.read(page, Kind::Translation, translation_page);
+        match bytes {
             Some(bytes) => self.page.copy_from_slice(bytes),
             None => self.load_lost(),
         }
+        bytes.is_some()
     }
 
     /// Brings a translation page up to date with the entries of its range that a recovery has found.
