@@ -197,7 +197,10 @@ impl Mapping for RamMapping {
     ) -> Result<(), FtlError> {
         io.barrier(Barrier::TombstonesAfterRewrites);
         while let Some(region) = self.trims.take_pending() {
-            self.write_tombstone(io, region)?;
+            if let Err(error) = self.write_tombstone(io, region) {
+                self.trims.mark_pending(region);
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Pages of metadata that have gone bad since they were written.
 //!
-//! A cut tears the last page of a block alone, and so does a program that fails. So of two bad pages at the end of a block
-//! the first has gone bad. An erase that was cut may leave anything. Where it has made a page blank in front of others, the
+//! A cut tears the last page of a block alone, and so does a program that fails. So of bad pages at the end of a block all
+//! but the last have gone bad. An erase that was cut may leave anything. Where it has made a page blank in front of others, the
 //! difference shows.
 
 use super::blocks_information::BlocksInformation;
@@ -59,12 +59,13 @@ impl BlocksInformation {
         let (first, others) = (bad.next(), bad.count());
         let mut known = None;
         if others > 0 && behind.all(|read| read == SpareRead::Erased) {
-            match first {
-                Some(SpareRead::Written(spare)) => known = Some(spare),
-                _ => {
-                    let begun = pages.last().and_then(|last| self.next_begun(&geometry, block, last.spare.seq));
-                    unknown = Some(begun.unwrap_or(CLOCK_MAX));
-                }
+            if let Some(SpareRead::Written(spare)) = first {
+                known = Some(spare);
+            }
+            // The last may be torn.
+            if known.is_none() || others > 1 {
+                let begun = pages.last().and_then(|last| self.next_begun(&geometry, block, last.spare.seq));
+                unknown = Some(begun.unwrap_or(CLOCK_MAX));
             }
         }
         (unknown.is_some() || known.is_some()).then_some(GoneBad { block, unknown, known })
@@ -132,7 +133,7 @@ mod tests {
     const DATA: Decay = Decay::Data(3);
 
     #[test]
-    fn of_two_bad_pages_at_the_end_the_first_has_gone_bad() {
+    fn of_bad_pages_at_the_end_all_but_the_last_have_gone_bad() {
         assert_eq!(after(written(1, 4), &[]), (None, None));
         assert_eq!(after(written(1, 4), &[(3, ALL)]), (None, None), "it may be torn");
         assert_eq!(after(written(1, 4), &[(3, DATA)]), (None, None), "it may be torn");
@@ -154,5 +155,6 @@ mod tests {
         assert_eq!(after(written(1, 4), &[(2, DATA), (3, ALL)]), (None, Some(12)));
         assert_eq!(after(written(2, 2), &[(0, DATA), (1, ALL)]), (None, Some(10)));
         assert_eq!(after(written(1, 4), &[(0, ALL), (2, DATA), (3, ALL)]), (Some(11), Some(12)));
+        assert_eq!(after(written(1, 4), &[(1, DATA), (2, ALL), (3, ALL)]), (Some(20), Some(11)), "the second does not");
     }
 }
