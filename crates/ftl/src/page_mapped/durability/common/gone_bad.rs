@@ -15,7 +15,7 @@ pub(crate) struct GoneBad {
     pub(crate) block: Block,
     /// Pages that cannot say any more what they were, if any: they were programmed before this.
     pub(crate) unknown: Option<u64>,
-    /// A page whose spare area still says what it was.
+    /// A page whose spare area still says what it was: it was complete, or its block's erase was cut.
     pub(crate) known: Option<Spare>,
 }
 
@@ -35,7 +35,7 @@ impl GoneBad {
 impl BlocksInformation {
     /// The pages of a block of metadata that may have gone bad, if these are the ones that can be believed. Of the last
     /// that cannot say what it was, a bound is when the first readable page behind it was programmed. Where all behind it
-    /// are bad as well, it is when the next block of its kind was begun, or the end of time where nothing shows that.
+    /// are bad as well, it is when the next block of its kind was begun. Where nothing shows that, it is the end of time.
     pub(crate) fn gone_bad<F, N: Nand>(
         &mut self,
         drive: &mut Session<'_, F, N>,

@@ -9,8 +9,9 @@
 //!
 //! Where neither is there, the logical page is a read error: it may have been trimmed, or written to a page that has gone
 //! bad. So a trim is undone only if it had not reached Gecko either. Translation pages whose content changes by this are
-//! written anew, together with their dirty entries. The block with the evidence is not erased before. They do not go
-//! through the cache: a translation page can have more updates than that holds.
+//! written anew, together with their dirty entries. The block with the evidence is not erased before, and a suspect
+//! version is not copied before: its copy would look newer than the lost one. They do not go through the cache: a
+//! translation page can have more updates than that holds.
 //!
 //! What only the lost version named, and something newer has replaced, is stale, and is reported to Gecko. The power
 //! may fail before Gecko has that on flash, and no later recovery would find it again. And the lost version may be one

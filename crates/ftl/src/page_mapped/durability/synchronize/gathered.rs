@@ -150,8 +150,13 @@ impl<L: LiveBy> Gathered<L> {
     }
 
     /// Before which seq a version of a translation page was programmed that may have gone bad.
-    pub(super) fn gone_bad_of(&self, part: u32) -> Option<u64> {
+    fn gone_bad_of(&self, part: u32) -> Option<u64> {
         self.gone_bad.iter().filter_map(|gone_bad| gone_bad.of_part(part)).max()
+    }
+
+    /// The same, where the newest version that is sure is older.
+    pub(super) fn in_doubt_before(&self, translation: &Translation, part: u32) -> Option<u64> {
+        self.gone_bad_of(part).filter(|gone_bad| translation.is_in_doubt(part, *gone_bad))
     }
 
     /// Whether a translation page may have had a newer version than the newest that is found.

@@ -27,8 +27,8 @@ impl<L: LiveBy> Gathered<L> {
         }
         let geometry = drive.geometry();
         let known = |part| translation.sure_of(part).map_or(0, |version| version.synchronized);
-        let doubt_of = |part| self.gone_bad_of(part).filter(|gone_bad| translation.is_in_doubt(part, *gone_bad));
-        let in_doubt = (0..drive.ftl.mapping.parts()).filter_map(|part| Some((known(part), doubt_of(part)?)));
+        let parts = 0..drive.ftl.mapping.parts();
+        let in_doubt = parts.filter_map(|part| Some((known(part), self.in_doubt_before(translation, part)?)));
         let all = in_doubt.reduce(|(a, b), (known, gone_bad)| (a.min(known), b.max(gone_bad)));
         let Some((known_by_all, gone_bad)) = all else { return };
         let mut learnt: Vec<MetPage> = Vec::new();
@@ -54,8 +54,7 @@ impl<L: LiveBy> Gathered<L> {
                     continue;
                 }
                 let part = drive.ftl.mapping.part_of(LogicalPage(spare.key));
-                let doubt = self.gone_bad_of(part);
-                if spare.seq > known(part) && doubt.is_some_and(|gone_bad| translation.is_in_doubt(part, gone_bad)) {
+                if spare.seq > known(part) && self.in_doubt_before(translation, part).is_some() {
                     let (key, version, seq) = (spare.key, spare.version, spare.seq);
                     let marks = SpareMarks::of(&spare);
                     learnt.push(MetPage { key, page, version, seq, marks, is_suspect: false });
