@@ -98,7 +98,7 @@ macro_rules! numbers {
     )* };
 }
 
-numbers!(u8, u16, u32, u64, u128, i32, i64, f32, f64);
+numbers!(i8, u8, u16, u32, u64, u128, i32, i64, f32, f64);
 
 /// A state that is saved as another one.
 macro_rules! saved_as {

@@ -1,9 +1,10 @@
-//! Spare areas of a whole drive as columns: nine to fourteen bytes a page instead of thirty-two.
+//! Spare areas of a whole drive as columns: nine to fifteen bytes a page instead of thirty-two.
 //!
 //! | field | stored |
 //! | --- | --- |
 //! | key | four bytes a page |
 //! | version | four bytes a page, against a base per block |
+//! | | a fifth byte a page once some block's versions were further apart |
 //! | stream | once a block |
 //! | kind | once a block; a byte a page in blocks that have several |
 //! | program order | nothing where a block's pages were programmed one after the other |
@@ -57,12 +58,16 @@ pub(crate) struct BlockState {
     pub(crate) has_left_out: bool,
     /// Not all pages are of the first one's kind: `kinds` says of which each is.
     has_kinds: bool,
+    /// Not all versions fit four bytes: `version_high` has the rest of each.
+    has_version_high: bool,
 }
 
 #[derive(Clone, Debug, Preserve)]
 pub(crate) struct Columns {
     key: Vec<u32>,
     version: Vec<u32>,
+    /// What of a version lies above its four bytes, either way; empty until it is needed.
+    version_high: Vec<i8>,
     /// Gap in program order to the page before; empty until it is needed.
     gap: Vec<u8>,
     wide: BTreeMap<u32, Box<[u32]>>,
@@ -102,10 +107,12 @@ impl Columns {
             flags: 0,
             has_left_out: false,
             has_kinds: false,
+            has_version_high: false,
         };
         Self {
             key: vec![0; geometry.page_numbers()],
             version: vec![0; geometry.page_numbers()],
+            version_high: Vec::new(),
             gap: Vec::new(),
             wide: BTreeMap::new(),
             kinds: BTreeMap::new(),
@@ -135,11 +142,15 @@ impl Columns {
         } else {
             self.seq_with_gaps(page, block, index)
         };
+        let mut version = (u64::from(state.version_base) << 16) + u64::from(self.version[page.index()]);
+        if state.has_version_high {
+            version = version.wrapping_add_signed(i64::from(self.version_high[page.index()]) << 32);
+        }
         Spare {
             kind: kind_of(if state.has_kinds { self.kind_beside_others(block, index) } else { state.kind }),
             stream: state.stream,
             key: self.key[page.index()],
-            version: (u64::from(state.version_base) << 16) + u64::from(self.version[page.index()]),
+            version,
             seq,
             data_crc,
             aux: match index {
@@ -204,13 +215,18 @@ impl Columns {
             self.blocks[block.index()].last_seq_offset = offset;
         }
         let base = u64::from(self.blocks[block.index()].version_base) << 16;
-        let Some(delta) = spare.version.checked_sub(base).and_then(|d| u32::try_from(d).ok()) else { return false };
+        // As a difference in two's complement: versions are below its base as well as above.
+        let delta = spare.version.wrapping_sub(base).cast_signed();
+        let Ok(high) = i8::try_from(delta >> 32) else { return false };
+        if high != 0 || self.blocks[block.index()].has_version_high {
+            self.store_version_high(geometry, page, block, index, high);
+        }
         let state = &self.blocks[block.index()];
         if state.kind != spare.kind as u8 || state.has_kinds {
             self.store_kind(geometry, block, index, spare.kind);
         }
         self.key[page.index()] = spare.key;
-        self.version[page.index()] = delta;
+        self.version[page.index()] = delta as u32;
         if index > 0 && (spare.aux != 0 || self.blocks[block.index()].flags & AUX != 0) {
             self.store_aux(geometry, page, block, index, spare.aux);
         }
@@ -246,6 +262,20 @@ impl Columns {
         state.has_kinds = true;
         let all = || vec![state.kind; geometry.pages_per_block() as usize].into_boxed_slice();
         self.kinds.entry(block.0).or_insert_with(all)[index as usize] = kind as u8;
+    }
+
+    #[inline(never)]
+    fn store_version_high(&mut self, geometry: &Geometry, page: Page, block: Block, index: u32, high: i8) {
+        if self.version_high.is_empty() {
+            self.version_high = vec![0; geometry.page_numbers()];
+        }
+        let state = &mut self.blocks[block.index()];
+        if !state.has_version_high {
+            state.has_version_high = true;
+            let first = page.index() - index as usize;
+            self.version_high[first..page.index()].fill(0);
+        }
+        self.version_high[page.index()] = high;
     }
 
     #[inline(never)]
@@ -309,7 +339,7 @@ impl Columns {
             self.kinds.remove(&block.0);
         }
         state.flags &= BAD | FAILS_PROGRAM | FAILS_ERASE;
-        (state.has_left_out, state.has_kinds) = (false, false);
+        (state.has_left_out, state.has_kinds, state.has_version_high) = (false, false, false);
         state.next = 0;
         state.erases += 1;
     }
@@ -320,6 +350,7 @@ impl Columns {
         let kinds: usize = self.kinds.values().map(|kinds| kinds.len() + 64).sum();
         (self.key.capacity() * 4
             + self.version.capacity() * 4
+            + self.version_high.capacity()
             + self.gap.capacity()
             + self.aux.capacity() * 4
             + self.left_out.capacity() * 8

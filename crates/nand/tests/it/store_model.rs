@@ -172,6 +172,29 @@ fn run(mut nand: SimNand, actions: &[Action]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What a page takes of the host's memory once its block's versions lie `apart` of one another, in bytes.
+fn bytes_a_page(apart: u64) -> u64 {
+    let geometry = phelsuma_nand::Geometry::new(4096, 64, 64, 1, 1).unwrap();
+    let mut nand = SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(geometry, times()) });
+    let mut seq = 0;
+    for (block, index) in (0..64).flat_map(|block| (0..64).map(move |index| (block, index))) {
+        seq += 1;
+        let version = u64::from((block + index * 7) % 64) * apart + 1;
+        let content = Content::Hollow(version << 32 | u64::from(index));
+        let data_crc = content.crc();
+        let spare = Spare { kind: Kind::User, stream: 0, key: index, version, seq, data_crc, aux: 0 };
+        nand.program(geometry.page(Block(block), index), content, &spare, host()).unwrap();
+    }
+    nand.heap_bytes() / 4096
+}
+
+#[test]
+fn pages_of_all_ages_side_by_side_take_a_byte_more_each() {
+    // What a drive of terabytes comes to: five thousand million writes, the pages of a block from all of them.
+    let (near, far) = (bytes_a_page(1), bytes_a_page(5_000_000_000 / 64));
+    assert!(far <= near + 1, "{far} bytes a page, {near} where versions are alike");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: scaled(1500, 40_000), ..ProptestConfig::default() })]
 
