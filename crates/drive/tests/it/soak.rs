@@ -272,6 +272,29 @@ fn a_page_is_kept_that_was_acknowledged_right_before_the_one_in_flight() {
     }
 }
 
+/// A page of the log was in flight at a cut. One recovery copied it and was cut as well, then another one copied the copy.
+/// That erased the first copy, which may have been the only one to read well, and was cut: entries of the log were lost.
+#[test]
+fn a_copy_of_a_page_of_the_log_is_kept_until_the_copy_of_that_is_safe() {
+    let lives = [((256, (4, 2)), 446, (14, 12, 0), 67), ((128, (1, 4)), 179, (1, 0, 5), 79)];
+    for ((blocks, (channels, dies)), logical_pages, (seed, decay, bad), life) in lives {
+        let mut config = SoakConfig { seed, decay, bad, ..config_with("ib-ftl", (2, 2), 64) };
+        config.geometry = Geometry::new(512, 4, blocks, channels, dies).unwrap();
+        (config.ftl.logical_pages, config.ftl.seed) = (logical_pages, seed);
+        assert_eq!(config.relive(life).unwrap(), None, "life {life}");
+    }
+}
+
+/// The first page of a block was torn, and its spare area said when it was programmed. A translation page named what had
+/// been in its place before. The page counted as live for good.
+#[test]
+fn a_torn_page_is_not_the_one_that_was_in_its_place() {
+    let mut config = SoakConfig { seed: 33, bad: 8, ..config_with("geckoftl", (2, 2), 64) };
+    config.geometry = Geometry::new(512, 4, 256, 4, 2).unwrap();
+    (config.ftl.logical_pages, config.ftl.seed) = (401, 33);
+    assert_eq!(config.relive(28).unwrap(), None);
+}
+
 /// Recoveries cut time and again, beside pages that decayed: a block log that was torn all round its region, pages that
 /// only a lost or a suspect page named, or runs alone where a translation page was unreadable, trims in runs that turned bad,
 /// blocks held until none was free, a block's first page, which was taken for trimmed, and pages of runs that were made again

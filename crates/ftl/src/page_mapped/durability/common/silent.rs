@@ -1,4 +1,4 @@
-//! Pages of which nothing can be read: torn, or gone bad since.
+//! Pages whose data cannot be read: torn, or gone bad since.
 
 use super::blocks_information::BlockInformation;
 use super::mount::{FoundPage, Mount};
@@ -9,12 +9,13 @@ use crate::page_mapped::validity::Validity;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Page, SpareRead};
 
-/// A page of which nothing can be read, in a block of user pages: some cut has torn it, or the erase of its block, or
+/// A page whose data cannot be read, in a block of user pages: some cut has torn it, or the erase of its block, or
 /// it has gone bad since.
 #[derive(Clone, Copy)]
 pub(crate) struct Silent {
     pub(crate) page: Page,
-    /// When the last readable page before it was programmed, in program order; 0 where there is none.
+    /// It was programmed after this, in program order: its own spare area says it, where that can be read. Otherwise it is
+    /// when the last readable page before it was programmed; 0 where there is none.
     pub(crate) after: u64,
 }
 
@@ -25,9 +26,13 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         debug_assert!(last.is_none_or(|last| geometry.block_of(last.page) == block), "that page is not of {block}");
         let (from, after) = last.map_or((0, 0), |last| (geometry.index_of(last.page) + 1, last.spare.seq));
         let behind = (from..geometry.pages_per_block()).map(|index| geometry.page(block, index));
-        // Nothing was programmed behind a page that is blank.
-        let written = behind.take_while(|page| self.read_spare(*page) != SpareRead::Erased);
-        written.map(|page| Silent { page, after }).collect()
+        let silent = behind.map_while(|page| match self.read_spare(page) {
+            SpareRead::Written(spare) => Some(Silent { page, after: after.max(spare.seq.saturating_sub(1)) }),
+            SpareRead::Unreadable => Some(Silent { page, after }),
+            // Nothing was programmed behind a page that is blank.
+            SpareRead::Erased => None,
+        });
+        silent.collect()
     }
 
     /// Such a page anywhere in a block.

@@ -60,7 +60,7 @@ pub(crate) trait LiveBy: Default + Sized {
     ) {
     }
 
-    /// The pages of the store that would be needed without the suspect ones.
+    /// The pages of the store that would be needed without the suspect ones, or without some of them.
     fn without_suspects<N: Nand>(_of: &Gathered<Self>, _drive: &mut PagedDrive<'_, Self::Store, N>) -> Vec<Page> {
         Vec::new()
     }

@@ -26,7 +26,7 @@ use super::live_by::LiveBy;
 use super::translation::Translation;
 use crate::FtlError;
 use crate::page_mapped::compose::point_back;
-use crate::page_mapped::durability::common::{BlocksInformation, FoundPage, Silent};
+use crate::page_mapped::durability::common::{BlocksInformation, FoundPage, Silent, suspects_that_may_count};
 use crate::page_mapped::durability::{ScanFrom, Survival};
 use crate::page_mapped::mapping::PagedMapping;
 use crate::page_mapped::validity::{PageValidityLog, Validity, ValidityScan};
@@ -120,8 +120,13 @@ impl LiveBy for LiveByLog {
         if log.suspects.is_empty() {
             return Vec::new();
         }
+        let in_use = drive.ftl.validity.metadata_pages();
+        let is_in_use = |found: &FoundPage| in_use.contains(&found.page);
+        let copies = suspects_that_may_count(&[], &log.suspects, is_in_use, |_| (0, 0));
         let scan = log.scan.without(&log.suspect_pages());
-        drive.read_validity(|store, io| store.pages_in_use(io, scan))
+        let mut pages = drive.read_validity(|store, io| store.pages_in_use(io, scan));
+        pages.extend(copies);
+        pages
     }
 
     fn read<N: Nand>(
