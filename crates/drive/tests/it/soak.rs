@@ -272,11 +272,17 @@ fn a_page_is_kept_that_was_acknowledged_right_before_the_one_in_flight() {
     }
 }
 
-/// A page of the log was in flight at a cut. One recovery copied it and was cut as well, then another one copied the copy.
-/// That erased the first copy, which may have been the only one to read well, and was cut: entries of the log were lost.
+/// - A page of the log was in flight at a cut. One recovery copied it and was cut as well, then another one copied the copy.
+///   That erased the first copy, which may have been the only one to read well, and was cut: entries of the log were lost.
+/// - A page was moved, and written again before the move had completed. The new page named a blank one, so that nothing
+///   reported the page that was moved.
 #[test]
-fn a_copy_of_a_page_of_the_log_is_kept_until_the_copy_of_that_is_safe() {
-    let lives = [((256, (4, 2)), 446, (14, 12, 0), 67), ((128, (1, 4)), 179, (1, 0, 5), 79)];
+fn lives_of_ib_ftl_that_once_went_wrong_on_several_dies() {
+    let lives = [
+        ((256, (4, 2)), 446, (14, 12, 0), 67),
+        ((128, (1, 4)), 179, (1, 0, 5), 79),
+        ((256, (4, 2)), 446, (42, 0, 0), 32),
+    ];
     for ((blocks, (channels, dies)), logical_pages, (seed, decay, bad), life) in lives {
         let mut config = SoakConfig { seed, decay, bad, ..config_with("ib-ftl", (2, 2), 64) };
         config.geometry = Geometry::new(512, 4, blocks, channels, dies).unwrap();

@@ -63,8 +63,10 @@ impl<L: LiveBy> Gathered<L> {
             return Ok(());
         }
         L::copy_suspects(self, drive, holding)?;
-        let (doubted, others): (Vec<FoundPage>, Vec<FoundPage>) =
-            self.suspect_translation.iter().partition(|suspect| self.may_have_been_newer(translation, suspect.spare.key));
+        let (doubted, others): (Vec<FoundPage>, Vec<FoundPage>) = self
+            .suspect_translation
+            .iter()
+            .partition(|suspect| self.may_have_been_newer(translation, suspect.spare.key));
         self.copy_translation(drive, &others, holding)?;
         self.copy_users(drive, found, holding)?;
         for part in doubted.iter().map(|suspect| suspect.spare.key) {

@@ -6,9 +6,10 @@ use crate::page_mapped::durability::common::was_older_copy;
 use crate::page_mapped::durability::synchronize::found::{FoundEntries, MetPage};
 use crate::page_mapped::durability::synchronize::gathered::{Gathered, PagedDrive};
 use crate::page_mapped::durability::synchronize::translation::Translation;
+use crate::page_mapped::mapping::{Mapping, Place};
 use crate::page_mapped::validity::{PageValidityLog, Validity};
 use alloc::vec::Vec;
-use phelsuma_nand::{Nand, Page, SpareRead};
+use phelsuma_nand::{LogicalPage, Nand, Page, SpareRead};
 
 /// A page that something names whose place it took: whose it must be, and that it must be older.
 type NamedPage = (Page, u32, u64);
@@ -35,7 +36,7 @@ impl Gathered<LiveByLog> {
     ) {
         let mut named = self.named_by_user_pages(drive, found);
         self.named_by_trims(drive, translation, &mut named);
-        self.report_named(drive, found, named);
+        self.report_named(drive, translation, found, named);
         let log = &mut self.live_by;
         log.reports.sort_unstable();
         log.reports.dedup();
@@ -102,6 +103,7 @@ impl Gathered<LiveByLog> {
     fn report_named<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,
+        translation: &Translation,
         found: &FoundEntries,
         mut named: Vec<NamedPage>,
     ) {
@@ -117,6 +119,12 @@ impl Gathered<LiveByLog> {
                 continue;
             }
             let read = drive.read_spare(page);
+            if read == SpareRead::Erased && since < before {
+                // A copy that was in flight: what it was to take the place of is in the translation page still.
+                let copied = drive.named_by_table(translation, LogicalPage(key)).filter(|copied| *copied != page);
+                named.extend(copied.map(|copied| (copied, key, before)));
+                continue;
+            }
             if !was_older_copy(read, key, before) {
                 continue;
             }
@@ -145,5 +153,19 @@ impl Gathered<LiveByLog> {
             log.reports.push(page);
         }
         log.scratch = named.capacity() * size_of::<NamedPage>();
+    }
+}
+
+impl<N: Nand> PagedDrive<'_, PageValidityLog, N> {
+    /// The page that the newest version of its translation page names for a logical page, if there is one.
+    fn named_by_table(&mut self, translation: &Translation, key: LogicalPage) -> Option<Page> {
+        let part = self.ftl.mapping.part_of(key);
+        let version = translation.newest_of(part)?;
+        let bytes = self.read_translation_page(part, version.page)?;
+        match self.ftl.mapping.place_in(&bytes, key) {
+            // A table on flash may say anything, with a checksum that fits.
+            Place::At(page) if self.geometry().contains(page) => Some(page),
+            _ => None,
+        }
     }
 }
