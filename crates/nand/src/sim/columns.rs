@@ -40,6 +40,11 @@ pub(crate) const FAILS_ERASE: u8 = 64;
 /// Some page behind the first has `aux`.
 const AUX: u8 = 128;
 
+/// Not all pages are of the first one's kind: `kinds` says of which each is.
+const KINDS: u8 = 1;
+/// Not all versions fit four bytes: `version_high` has the rest of each.
+const VERSION_HIGH: u8 = 2;
+
 #[derive(Clone, Debug, Preserve)]
 pub(crate) struct BlockState {
     seq_base: u64,
@@ -56,10 +61,8 @@ pub(crate) struct BlockState {
     pub(crate) flags: u8,
     /// Some pages were passed over: `left_out` says which.
     pub(crate) has_left_out: bool,
-    /// Not all pages are of the first one's kind: `kinds` says of which each is.
-    has_kinds: bool,
-    /// Not all versions fit four bytes: `version_high` has the rest of each.
-    has_version_high: bool,
+    /// What of a page stands beside the columns that all have: [`KINDS`] and [`VERSION_HIGH`].
+    beside: u8,
 }
 
 #[derive(Clone, Debug, Preserve)]
@@ -106,8 +109,7 @@ impl Columns {
             stream: 0,
             flags: 0,
             has_left_out: false,
-            has_kinds: false,
-            has_version_high: false,
+            beside: 0,
         };
         Self {
             key: vec![0; geometry.page_numbers()],
@@ -142,15 +144,13 @@ impl Columns {
         } else {
             self.seq_with_gaps(page, block, index)
         };
-        let mut version = (u64::from(state.version_base) << 16) + u64::from(self.version[page.index()]);
-        if state.has_version_high {
-            version = version.wrapping_add_signed(i64::from(self.version_high[page.index()]) << 32);
-        }
+        let (kind, high) = if state.beside == 0 { (state.kind, 0) } else { self.beside(page, block, index) };
+        let version = (u64::from(state.version_base) << 16) + u64::from(self.version[page.index()]);
         Spare {
-            kind: kind_of(if state.has_kinds { self.kind_beside_others(block, index) } else { state.kind }),
+            kind: kind_of(kind),
             stream: state.stream,
             key: self.key[page.index()],
-            version,
+            version: version.wrapping_add_signed(i64::from(high) << 32),
             seq,
             data_crc,
             aux: match index {
@@ -161,9 +161,13 @@ impl Columns {
         }
     }
 
+    /// The kind of a page, and what of its version lies above four bytes, where not all of its block are alike in both.
     #[inline(never)]
-    fn kind_beside_others(&self, block: Block, index: u32) -> u8 {
-        self.kinds.get(&block.0).map_or(0, |kinds| kinds[index as usize])
+    fn beside(&self, page: Page, block: Block, index: u32) -> (u8, i8) {
+        let state = &self.blocks[block.index()];
+        let kinds = if state.beside & KINDS != 0 { self.kinds.get(&block.0) } else { None };
+        let kind = kinds.map_or(state.kind, |kinds| kinds[index as usize]);
+        (kind, if state.beside & VERSION_HIGH != 0 { self.version_high[page.index()] } else { 0 })
     }
 
     #[inline(never)]
@@ -218,12 +222,9 @@ impl Columns {
         // As a difference in two's complement: versions are below its base as well as above.
         let delta = spare.version.wrapping_sub(base).cast_signed();
         let Ok(high) = i8::try_from(delta >> 32) else { return false };
-        if high != 0 || self.blocks[block.index()].has_version_high {
-            self.store_version_high(geometry, page, block, index, high);
-        }
         let state = &self.blocks[block.index()];
-        if state.kind != spare.kind as u8 || state.has_kinds {
-            self.store_kind(geometry, block, index, spare.kind);
+        if high != 0 || state.kind != spare.kind as u8 || state.beside != 0 {
+            self.store_beside(geometry, page, spare.kind, high);
         }
         self.key[page.index()] = spare.key;
         self.version[page.index()] = delta as u32;
@@ -257,25 +258,25 @@ impl Columns {
     }
 
     #[inline(never)]
-    fn store_kind(&mut self, geometry: &Geometry, block: Block, index: u32, kind: Kind) {
+    fn store_beside(&mut self, geometry: &Geometry, page: Page, kind: Kind, high: i8) {
+        let block = geometry.block_of(page);
+        let index = geometry.index_of(page) as usize;
         let state = &mut self.blocks[block.index()];
-        state.has_kinds = true;
-        let all = || vec![state.kind; geometry.pages_per_block() as usize].into_boxed_slice();
-        self.kinds.entry(block.0).or_insert_with(all)[index as usize] = kind as u8;
-    }
-
-    #[inline(never)]
-    fn store_version_high(&mut self, geometry: &Geometry, page: Page, block: Block, index: u32, high: i8) {
-        if self.version_high.is_empty() {
-            self.version_high = vec![0; geometry.page_numbers()];
+        if state.kind != kind as u8 || state.beside & KINDS != 0 {
+            state.beside |= KINDS;
+            let all = || vec![state.kind; geometry.pages_per_block() as usize].into_boxed_slice();
+            self.kinds.entry(block.0).or_insert_with(all)[index] = kind as u8;
         }
-        let state = &mut self.blocks[block.index()];
-        if !state.has_version_high {
-            state.has_version_high = true;
-            let first = page.index() - index as usize;
-            self.version_high[first..page.index()].fill(0);
+        if high != 0 || state.beside & VERSION_HIGH != 0 {
+            if self.version_high.is_empty() {
+                self.version_high = vec![0; geometry.page_numbers()];
+            }
+            if state.beside & VERSION_HIGH == 0 {
+                state.beside |= VERSION_HIGH;
+                self.version_high[page.index() - index..page.index()].fill(0);
+            }
+            self.version_high[page.index()] = high;
         }
-        self.version_high[page.index()] = high;
     }
 
     #[inline(never)]
@@ -335,11 +336,11 @@ impl Columns {
         if state.flags & WIDE != 0 {
             self.wide.remove(&block.0);
         }
-        if state.has_kinds {
+        if state.beside & KINDS != 0 {
             self.kinds.remove(&block.0);
         }
         state.flags &= BAD | FAILS_PROGRAM | FAILS_ERASE;
-        (state.has_left_out, state.has_kinds, state.has_version_high) = (false, false, false);
+        (state.has_left_out, state.beside) = (false, 0);
         state.next = 0;
         state.erases += 1;
     }

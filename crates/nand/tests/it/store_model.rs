@@ -176,10 +176,8 @@ fn run(mut nand: SimNand, actions: &[Action]) -> Result<(), TestCaseError> {
 fn bytes_a_page(apart: u64) -> u64 {
     let geometry = phelsuma_nand::Geometry::new(4096, 64, 64, 1, 1).unwrap();
     let mut nand = SimNand::new(&SimConfig { tagged: true, ..SimConfig::new(geometry, times()) });
-    let mut seq = 0;
     for (block, index) in (0..64).flat_map(|block| (0..64).map(move |index| (block, index))) {
-        seq += 1;
-        let version = u64::from((block + index * 7) % 64) * apart + 1;
+        let (seq, version) = (u64::from(64 * block + index + 1), u64::from((block + index * 7) % 64) * apart + 1);
         let content = Content::Hollow(version << 32 | u64::from(index));
         let data_crc = content.crc();
         let spare = Spare { kind: Kind::User, stream: 0, key: index, version, seq, data_crc, aux: 0 };

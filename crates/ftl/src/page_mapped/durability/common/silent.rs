@@ -58,7 +58,8 @@ impl<V: Validity, N: Nand> Mount<'_, PagedMapping, V, N> {
         // epoch.
         let is_one_stream = self.ftl.streams.mapping == 1;
         let behind = |other: &BlockInformation| {
-            geometry.die_of(other.block) == geometry.die_of(block)
+            other.block != block
+                && geometry.die_of(other.block) == geometry.die_of(block)
                 && other.first_seq > silent.after
                 && other.first_seq - silent.after < EPOCH
         };

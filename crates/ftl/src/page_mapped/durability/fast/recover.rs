@@ -54,9 +54,8 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.hear_news()?;
 
     drive.begin("copies of what may have been in flight");
-    g.add_lost(&mut found);
     g.enter_translation_pages(&mut drive, &translation, &mut holding)?;
-    match g.copy_suspects(&mut drive, &translation, &mut found, &mut holding) {
+    match g.copy_suspects(&mut drive, &mut found, &mut holding) {
         // So many blocks have grown bad that none is left: what is there can be read, and a read compares its key.
         Err(FtlError::Full { .. }) => drive.stop_writing(),
         copied => copied?,
@@ -68,6 +67,7 @@ pub(crate) fn recover<N: Nand>(mut described: Described<'_, N>) -> Result<(PageM
     drive.hear_news()?;
 
     drive.begin("synchronize");
+    g.add_lost(&mut found);
     match drive.synchronize_found(&found) {
         // As above.
         Err(FtlError::Full { .. }) => drive.stop_writing(),

@@ -25,7 +25,7 @@ pub(super) struct GeckoGathered {
     pub(super) suspects: Vec<Suspect>,
     /// Pages that are stale, and that may not be so in Gecko.
     pub(super) reports: Vec<Page>,
-    /// Of these, the ones of which nothing can be read.
+    /// Of these, the ones whose data cannot be read.
     pub(super) silent: Vec<Silent>,
     /// Others of which nothing can be read, in front of some that can.
     pub(super) unreadable: Vec<Silent>,

@@ -135,7 +135,7 @@ impl GeckoGathered {
         free
     }
 
-    /// Of the pages of which nothing can be read those that translation pages name are not reported: which these are.
+    /// Of the pages whose data cannot be read those that translation pages name are not reported: which these are.
     fn look_up_silent<N: Nand>(&mut self, drive: &mut GeckoDrive<'_, N>, translation: &TranslationPages) -> Vec<Page> {
         let silent: Vec<Silent> = self.silent.iter().chain(&self.unreadable).copied().collect();
         let by_suspect = |place| self.suspects.iter().any(|suspect| place == Place::At(suspect.found.page));

@@ -78,9 +78,8 @@ pub(crate) fn recover<L: LiveBy, N: Nand>(
     drive.hear_news()?;
 
     drive.begin("copies of what may have been in flight");
-    g.add_lost(&mut found);
     g.enter_translation_pages(&mut drive, &translation, &mut holding)?;
-    g.copy_suspects(&mut drive, &translation, &mut found, &mut holding)?;
+    g.copy_suspects(&mut drive, &mut found, &mut holding)?;
     drive.let_kept_go();
     L::tell(&g, &mut drive, !holding.is_empty())?;
     for block in holding {
@@ -89,6 +88,7 @@ pub(crate) fn recover<L: LiveBy, N: Nand>(
     drive.hear_news()?;
 
     drive.begin("synchronize");
+    g.add_lost(&mut found);
     drive.synchronize_found(&found)?;
     let scratch = g.end(&mut drive, until_synchronized, &translation, &found);
     Ok(ftl.mounted(steps, scratch))

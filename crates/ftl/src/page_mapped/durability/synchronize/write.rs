@@ -1,6 +1,6 @@
 //! The writes of a recovery that synchronizes: copies of suspect pages, then translation pages.
 
-use super::found::{EntryGroup, FoundEntries};
+use super::found::FoundEntries;
 use super::gathered::{Gathered, PagedDrive};
 use super::live_by::LiveBy;
 use super::translation::Translation;
@@ -46,16 +46,13 @@ impl<L: LiveBy> Gathered<L> {
         self.write_in_need(drive, holding, |drive| drive.mapping(|paged, io| paged.build(io).map(drop)))
     }
 
-    /// Suspect pages go to fresh pages, before anything is written that rests on them. Of a suspect translation page
-    /// there may have been a newer version, which is lost. A copy would look newer than that one, should the power fail
-    /// before it is synchronized. So it is synchronized in place of being copied, once copies of user pages are safe.
+    /// Suspect pages go to fresh pages, before anything is written that rests on them.
     ///
     /// # Errors
     /// No block is left.
     pub(crate) fn copy_suspects<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, L::Store, N>,
-        translation: &Translation,
         found: &mut FoundEntries,
         holding: &mut Vec<Block>,
     ) -> Result<(), FtlError> {
@@ -63,40 +60,12 @@ impl<L: LiveBy> Gathered<L> {
             return Ok(());
         }
         L::copy_suspects(self, drive, holding)?;
-        let (doubted, others): (Vec<FoundPage>, Vec<FoundPage>) = self
-            .suspect_translation
-            .iter()
-            .partition(|suspect| self.may_have_been_newer(translation, suspect.spare.key));
-        self.copy_translation(drive, &others, holding)?;
-        self.copy_users(drive, found, holding)?;
-        for part in doubted.iter().map(|suspect| suspect.spare.key) {
-            self.write_in_need(drive, holding, |drive| drive.synchronize_part(found, part))?;
-        }
-        // Where nothing has changed.
-        self.copy_translation(drive, &doubted, holding)
-    }
-
-    fn copy_translation<N: Nand>(
-        &self,
-        drive: &mut PagedDrive<'_, L::Store, N>,
-        suspects: &[FoundPage],
-        holding: &mut Vec<Block>,
-    ) -> Result<(), FtlError> {
-        for suspect in suspects {
+        for suspect in &self.suspect_translation {
             let pages = [suspect.page];
             self.write_in_need(drive, holding, |drive| {
                 drive.write_mapping(|paged, io, _| paged.copy_pages(io, &pages))
             })?;
         }
-        drive.hear_news()
-    }
-
-    fn copy_users<N: Nand>(
-        &mut self,
-        drive: &mut PagedDrive<'_, L::Store, N>,
-        found: &mut FoundEntries,
-        holding: &mut Vec<Block>,
-    ) -> Result<(), FtlError> {
         // Chosen before the first copy is written: copies go to blocks where stale suspects stood.
         self.suspects.retain(|suspect| found.place_of(suspect.found.spare.key) == Some(suspect.found.page));
         // They do not wait for each other.
@@ -146,26 +115,13 @@ impl<V: Validity, N: Nand> PagedDrive<'_, V, N> {
     pub(crate) fn synchronize_found(&mut self, found: &FoundEntries) -> Result<(), FtlError> {
         let paged = &self.ftl.mapping;
         for group in found.groups(|key| paged.part_of(LogicalPage(key))) {
-            self.synchronize_group(found, &group, group.oldest)?;
+            self.gather_part_filled()?;
+            let entries = found.in_group(&group).iter().map(|entry| (entry.key, entry.place));
+            let scan_from = found.scan_from(group.oldest);
+            self.write_mapping(|paged, io, _| paged.synchronize_found(io, group.part, entries, scan_from))?;
+            self.hear_news()?;
         }
         Ok(())
-    }
-
-    /// Writes what was found of one translation page ahead of all others, if there is anything.
-    fn synchronize_part(&mut self, found: &FoundEntries, part: u32) -> Result<(), FtlError> {
-        let paged = &self.ftl.mapping;
-        let groups = found.groups(|key| paged.part_of(LogicalPage(key)));
-        let Some(group) = groups.iter().find(|group| group.part == part) else { return Ok(()) };
-        self.synchronize_group(found, group, groups[0].oldest)
-    }
-
-    /// Writes a translation page with what was found. All pages older than `oldest` are in theirs.
-    fn synchronize_group(&mut self, found: &FoundEntries, group: &EntryGroup, oldest: u64) -> Result<(), FtlError> {
-        self.gather_part_filled()?;
-        let entries = found.in_group(group).iter().map(|entry| (entry.key, entry.place));
-        let scan_from = found.scan_from(oldest);
-        self.write_mapping(|paged, io, _| paged.synchronize_found(io, group.part, entries, scan_from))?;
-        self.hear_news()
     }
 
     /// Where next to nothing is free, gathers the live pages of the emptiest blocks of metadata: cuts of earlier

@@ -18,7 +18,7 @@ const FREE: u16 = u16::MAX;
 /// The reason to look for dangling entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Suspicion {
-    /// Pages of which nothing can be read. A cut may have torn each.
+    /// Pages whose data cannot be read. A cut may have torn each.
     Torn,
     /// A page that no cut can have torn.
     GoneBad,
@@ -117,7 +117,7 @@ impl Gathered<LiveByLog> {
         Told { pages, in_front }
     }
 
-    /// Of the pages of which nothing can be read those that translation pages name are live.
+    /// Of the pages whose data cannot be read those that translation pages name are live.
     fn leave_named_out<N: Nand>(
         &mut self,
         drive: &mut PagedDrive<'_, PageValidityLog, N>,

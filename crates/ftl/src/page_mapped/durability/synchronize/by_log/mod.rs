@@ -8,7 +8,8 @@
 //! - The entry of a trimmed page, in its translation page, names the page that was. Those that were synchronized since
 //!   the last flush are read.
 //! - A page that is so named is stale if it still holds the same logical page, and an older copy of it. It is stale as
-//!   well if it cannot be read.
+//!   well if it cannot be read. If it is blank it may have been a copy in flight: then the translation page still names
+//!   the page that was copied. So no translation page is written before the log has the reports.
 //! - Pages of a block that were never written, or are torn, are not live.
 //! - The last place of a page may be lost with its translation page. Then the page that takes its place says that, and
 //!   so does the entry of a trimmed one. From then on, for good, the mapping alone decides which pages are live.
@@ -45,7 +46,7 @@ pub(crate) struct LiveByLog {
     pub(super) reports: Vec<Page>,
     /// Where the part of a block begins that is not live because it was not written.
     pub(super) unwritten: Vec<Page>,
-    /// Of these pages, the ones of which nothing can be read.
+    /// Of these pages, the ones whose data cannot be read.
     pub(super) silent: Vec<Silent>,
     /// Others of which nothing can be read, in front of some that can.
     pub(super) unreadable: Vec<Silent>,

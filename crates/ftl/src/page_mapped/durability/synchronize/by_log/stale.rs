@@ -119,12 +119,6 @@ impl Gathered<LiveByLog> {
                 continue;
             }
             let read = drive.read_spare(page);
-            if read == SpareRead::Erased && since < before {
-                // A copy that was in flight: what it was to take the place of is in the translation page still.
-                let copied = drive.named_by_table(translation, LogicalPage(key)).filter(|copied| *copied != page);
-                named.extend(copied.map(|copied| (copied, key, before)));
-                continue;
-            }
             if !was_older_copy(read, key, before) {
                 continue;
             }
@@ -148,7 +142,13 @@ impl Gathered<LiveByLog> {
                         drive.ftl.validity.set_damaged();
                     }
                 }
-                _ => {}
+                // An erase that was cut has made it blank. Or it was a copy in flight: what that was to take the place of
+                // is in the translation page still.
+                SpareRead::Erased => {
+                    let was_in_place = drive.named_by_table(translation, LogicalPage(key), before);
+                    named.extend(was_in_place.filter(|was| *was != page).map(|was| (was, key, before)));
+                }
+                SpareRead::Written(_) => {}
             }
             log.reports.push(page);
         }
@@ -157,10 +157,10 @@ impl Gathered<LiveByLog> {
 }
 
 impl<N: Nand> PagedDrive<'_, PageValidityLog, N> {
-    /// The page that the newest version of its translation page names for a logical page, if there is one.
-    fn named_by_table(&mut self, translation: &Translation, key: LogicalPage) -> Option<Page> {
+    /// The page that its translation page names for a logical page, if that was synchronized before this.
+    fn named_by_table(&mut self, translation: &Translation, key: LogicalPage, before: u64) -> Option<Page> {
         let part = self.ftl.mapping.part_of(key);
-        let version = translation.newest_of(part)?;
+        let version = translation.newest_of(part).filter(|version| version.synchronized < before)?;
         let bytes = self.read_translation_page(part, version.page)?;
         match self.ftl.mapping.place_in(&bytes, key) {
             // A table on flash may say anything, with a checksum that fits.
