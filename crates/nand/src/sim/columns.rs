@@ -219,7 +219,7 @@ impl Columns {
             self.blocks[block.index()].last_seq_offset = offset;
         }
         let base = u64::from(self.blocks[block.index()].version_base) << 16;
-        // As a difference in two's complement: versions are below its base as well as above.
+        // Versions may lie below the base as well as above.
         let delta = spare.version.wrapping_sub(base).cast_signed();
         let Ok(high) = i8::try_from(delta >> 32) else { return false };
         let state = &self.blocks[block.index()];
@@ -262,7 +262,8 @@ impl Columns {
         let block = geometry.block_of(page);
         let index = geometry.index_of(page) as usize;
         let state = &mut self.blocks[block.index()];
-        if state.kind != kind as u8 || state.beside & KINDS != 0 {
+        // Pages of the first one's kind stand there from the start.
+        if state.kind != kind as u8 {
             state.beside |= KINDS;
             let all = || vec![state.kind; geometry.pages_per_block() as usize].into_boxed_slice();
             self.kinds.entry(block.0).or_insert_with(all)[index] = kind as u8;

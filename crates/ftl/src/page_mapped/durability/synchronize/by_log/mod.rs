@@ -9,7 +9,7 @@
 //!   the last flush are read.
 //! - A page that is so named is stale if it still holds the same logical page, and an older copy of it. It is stale as
 //!   well if it cannot be read. If it is blank it may have been a copy in flight: then the translation page still names
-//!   the page that was copied. So no translation page is written before the log has the reports.
+//!   the page that was copied. So none is synchronized before the log has the reports.
 //! - Pages of a block that were never written, or are torn, are not live.
 //! - The last place of a page may be lost with its translation page. Then the page that takes its place says that, and
 //!   so does the entry of a trimmed one. From then on, for good, the mapping alone decides which pages are live.

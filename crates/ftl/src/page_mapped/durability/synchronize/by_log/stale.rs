@@ -142,8 +142,8 @@ impl Gathered<LiveByLog> {
                         drive.ftl.validity.set_damaged();
                     }
                 }
-                // An erase that was cut has made it blank. Or it was a copy in flight: what that was to take the place of
-                // is in the translation page still.
+                // An erase that was cut has made it blank. Or it was in flight: the translation page still names the page
+                // whose place it was to take.
                 SpareRead::Erased => {
                     let was_in_place = drive.named_by_table(translation, LogicalPage(key), before);
                     named.extend(was_in_place.filter(|was| *was != page).map(|was| (was, key, before)));
