@@ -42,9 +42,9 @@ pub use barriers::Barrier;
 pub use cache_part::{Condense, Evict, Prefetch};
 pub use config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, FastParts,
-    FastSequential, GeckoMerge, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme,
-    MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize,
-    TrimPages, ValidityPart, WearPart, parameters,
+    FastSequential, GeckoMerge, GeckoPages, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts,
+    LogScheme, MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch,
+    Synchronize, TrimPages, ValidityPart, WearPart, parameters,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};

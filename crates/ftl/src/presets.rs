@@ -3,9 +3,9 @@
 use crate::barriers::Barriers;
 use crate::cache_part::{CONDENSE_SHARE, Condense, Evict, Prefetch};
 use crate::config::{
-    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, FastParts, GeckoMerge, IntegrityPart,
-    LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart,
-    SuperblockParts, Switch, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
+    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, FastParts, GeckoMerge, GeckoPages,
+    IntegrityPart, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts,
+    PowerPart, SuperblockParts, Switch, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
 };
 use crate::ftl::Ftl;
 use crate::log_block;
@@ -68,7 +68,8 @@ const LAZY: MappingPart = paged(ENTRIES, OnMiss::Lazy, 0, DirtyLimit::DEFAULT, D
 
 const MU_TREE: MappingPart = MappingPart::MuTree { read_pages: 2, write_pages: 9, record_bits: 0, extent_pages: 1 };
 
-const GECKO: ValidityPart = ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay };
+const GECKO: ValidityPart =
+    ValidityPart::Gecko { size_ratio: 2, partitions: 0, merge: GeckoMerge::MultiWay, pages: GeckoPages::Listed };
 
 const DFTL: PageParts = PageParts { mapping: PAGED, power: PowerPart::Battery, ..PAGE };
 

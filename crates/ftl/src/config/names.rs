@@ -1,6 +1,6 @@
 //! Parts by name: as results have them, and as a drive's description keeps them.
 
-use super::{DirectoryPart, IntegrityPart, MappingPart, OnFlash, PageParts, ValidityPart, WearPart};
+use super::{DirectoryPart, GeckoPages, IntegrityPart, MappingPart, OnFlash, PageParts, ValidityPart, WearPart};
 use crate::spec::{Stated, with};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -15,7 +15,10 @@ impl OnFlash for PageParts {
             _ => self.mapping.word().to_string(),
         };
         let validity = match self.validity {
-            ValidityPart::Gecko { size_ratio, partitions, .. } => format!("gecko({size_ratio}, {partitions})"),
+            ValidityPart::Gecko { size_ratio, partitions, pages, .. } => {
+                let pages = if pages == GeckoPages::Dense { ", dense" } else { "" };
+                format!("gecko({size_ratio}, {partitions}{pages})")
+            }
             _ => self.validity.word().to_string(),
         };
         format!("{mapping} {validity}{}", self.structures_of_power())

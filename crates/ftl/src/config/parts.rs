@@ -114,6 +114,7 @@ part! { "validity" "which physical pages are live";
             partitions: u32 "S, the parts of a block's bitmap, at most its pages"
                 ["gecko.partitions", number(0, 8192, 0).default_means("a 32nd of them").label("S")];
             merge: GeckoMerge "how runs are merged" ["gecko.merge", each_of(GeckoMerge::EACH).label("{}").always_shown()];
+            pages: GeckoPages "how entries stand on pages of runs" ["gecko.pages", each_of(GeckoPages::EACH).label("{} pages").younger("only validity=gecko has runs")];
         }
         MuTree "mu-tree" "Bitmap entries in the µ-Tree of the mapping, with the bitmap cache (µ-FTL section 4.3). Only with \
             mapping=mu-tree. The default is 4 KiB (µ-FTL figure 8)." {
@@ -126,6 +127,11 @@ part! { "validity" "which physical pages are live";
 values! { GeckoMerge "How the runs of Logarithmic Gecko are merged." {
     MultiWay "multi-way" "All that are going to be merged, at once (GeckoFTL appendix A)."
     TwoWay "two-way" "Two at a time, level by level (GeckoFTL section 3)."
+} }
+
+values! { GeckoPages "How entries stand on the pages of Logarithmic Gecko." {
+    Listed "listed" "Each with its key (GeckoFTL section 3)."
+    Dense "dense" "With the first key alone where hardly one is missing: nearly twice as many to a page. Not from the paper."
 } }
 
 part! { "metadata" "whether blocks of metadata are collected or left until they are stale";

@@ -129,8 +129,8 @@ fn validity_needs(
         }
         ValidityPart::FlashBitmap => FlashBitmap::needs(geometry, reports)?,
         ValidityPart::PageValidityLog => PageValidityLog::needs(geometry, reports, synchronizations)?,
-        ValidityPart::Gecko { size_ratio, partitions, merge } => {
-            Tuning::new(geometry, size_ratio, partitions, merge)?.needs(reports, synchronizations)
+        ValidityPart::Gecko { size_ratio, partitions, merge, pages } => {
+            Tuning::new(geometry, (size_ratio, partitions), (merge, pages))?.needs(reports, synchronizations)
         }
     })
 }

@@ -1,4 +1,4 @@
-//! The runs of Logarithmic Gecko, as their pages on flash say (`gecko/page.rs` and `gecko/restore.rs` of the FTLs have
+//! The runs of Logarithmic Gecko, as their pages on flash say (`runs/page.rs` and `runs/restore.rs` of the FTLs have
 //! the bytes and the rule): those that together cover every flush once, newest first.
 
 use super::record::u64_at;

@@ -146,7 +146,6 @@ impl RunMerge {
         page: &mut RunPageBuilder,
         rule: &mut impl Rule,
     ) -> Result<bool, FtlError> {
-        let parts = inputs.layout.parts;
         self.sort.take_up(io, inputs);
         let until = self.sort.pages_read + READS_A_SLICE;
         while self.sort.pages_read < until {
@@ -157,15 +156,14 @@ impl RunMerge {
                 self.program(io, (inputs.kind, rule), page, true)?;
                 return Ok(true);
             }
-            // All entries of a block stand on one page.
-            let begins_block = page.last_key().is_none_or(|last| last / parts != key / parts);
-            if page.room() == 0 || begins_block && page.room() < parts as usize {
+            if !page.has_room_for(key) {
                 self.program(io, (inputs.kind, rule), page, false)?;
                 return Ok(false);
             }
             let Some(flags) = self.sort.take(io, inputs, key, rule) else { continue };
             let flags = if self.is_of_oldest && flags & FREE == 0 { 0 } else { flags };
-            if self.is_of_oldest && flags == 0 && inputs.words.iter().all(|word| *word == 0) {
+            // Dense pages have such entries as well, for keys without one.
+            if flags == 0 && inputs.words.iter().all(|word| *word == 0) {
                 continue;
             }
             let ascends = page.last_key().is_none_or(|last| last < key);

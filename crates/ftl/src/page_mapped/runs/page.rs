@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | 2 | entries on the page (u16) |
 //! | 1 | the run's level (u8) |
-//! | 1 | flags (u8): 1 on a run's last page, 2 where pages of runs could not be read so far, 4 on a run that was begun behind others |
+//! | 1 | flags (u8): 1 on a run's last page, 2 where pages of runs could not be read so far, 4 on a run that was begun behind others, 8 on a dense page |
 //! | 4 | the page's place in the run (u32) |
 //! | 8 + 8 | the first and the last flush that the run covers (u64 each) |
 //! | 8 | when the last flush froze the buffer, in program order (u64) |
@@ -14,7 +14,13 @@
 //!
 //! Then come V keys of four bytes, each with the entry's flags in its two highest bits. Behind them are V parts of a
 //! block's bitmap, packed bit by bit.
+//!
+//! A *dense* page has the first key alone, four bytes, and an entry for each key from there on (`gecko.pages=dense`).
+//! Two bits of flags of each come next, and their parts of bitmaps. Keys without an entry have an empty one. The paper
+//! has no such pages. A page becomes dense when a list is full, and takes nearly twice as many entries where hardly a
+//! key is missing, as in the largest run.
 
+use crate::config::GeckoPages;
 use phelsuma_nand::Geometry;
 use phelsuma_nand::state::Preserve;
 
@@ -23,6 +29,7 @@ const HEADER: usize = 48;
 const LAST_PAGE: u8 = 1;
 const DAMAGED: u8 = 2;
 const BEHIND: u8 = 4;
+const DENSE: u8 = 8;
 
 /// Flag of an entry: everything older about its block is void, the erase flag of the paper.
 pub(crate) const ERASED: u8 = 1;
@@ -32,6 +39,9 @@ pub(crate) const FREE: u8 = 2;
 const KEY_BITS: u32 = 32;
 const FLAGS_AT: u32 = 30;
 const KEY_MASK: u32 = (1 << FLAGS_AT) - 1;
+/// Bits of an entry's flags on a dense page, and where they begin.
+const FLAG_BITS: u32 = 2;
+const DENSE_FLAGS: usize = HEADER + 4;
 
 /// How entries are laid out on a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
@@ -42,9 +52,12 @@ pub(crate) struct RunLayout {
     pub(crate) part_bits: u32,
     /// The same in words of a bitmap in RAM.
     pub(crate) words: usize,
-    /// V, the entries of a page and of the buffer.
+    /// V, the entries of a page with a list of keys, and of the buffer.
     pub(crate) entries: usize,
     bits_at: usize,
+    /// The entries of a dense page; none where there are no such pages.
+    pub(crate) dense: usize,
+    dense_bits_at: usize,
 }
 
 /// A page's statement of its run.
@@ -71,31 +84,52 @@ impl RunLayout {
 
     /// The layout for blocks whose bitmap is cut into `parts`; none where a page does not hold the
     /// entries of two blocks: all entries of a block stand on one page, so that a query reads one page a run.
-    pub(crate) fn new(geometry: &Geometry, parts: u32) -> Option<Self> {
+    pub(crate) fn new(geometry: &Geometry, parts: u32, pages: GeckoPages) -> Option<Self> {
         let part_bits = geometry.pages_per_block().div_ceil(parts);
         let room = geometry.page_bytes() as usize - HEADER;
         let entries = room * 8 / (KEY_BITS + part_bits) as usize;
         let bits_at = HEADER + entries * 4;
         let keys = u64::from(geometry.blocks()) * u64::from(parts);
         let words = part_bits.div_ceil(32) as usize;
+        let dense = match pages {
+            GeckoPages::Listed => 0,
+            GeckoPages::Dense => {
+                (geometry.page_bytes() as usize - DENSE_FLAGS - 1) * 8 / (FLAG_BITS + part_bits) as usize
+            }
+        };
         (entries >= 2 * parts as usize && keys <= u64::from(KEY_MASK)).then_some(Self {
             parts,
             part_bits,
             words,
             entries,
             bits_at,
+            dense,
+            dense_bits_at: DENSE_FLAGS + (dense * FLAG_BITS as usize).div_ceil(8),
         })
     }
 
     /// The layout of entries that are a key and a word of 32 bits.
     pub(crate) fn of_words(geometry: &Geometry) -> Self {
         let entries = (geometry.page_bytes() as usize - HEADER) / 8;
-        Self { parts: 1, part_bits: 32, words: 1, entries, bits_at: HEADER + entries * 4 }
+        let bits_at = HEADER + entries * 4;
+        Self { parts: 1, part_bits: 32, words: 1, entries, bits_at, dense: 0, dense_bits_at: 0 }
     }
 
     /// V.
     pub(crate) fn entries(&self) -> usize {
         self.entries
+    }
+
+    /// The entries that a page has at the most.
+    pub(crate) fn entries_max(&self) -> usize {
+        self.entries.max(self.dense)
+    }
+
+    /// The bit of the page at which word `word` of an entry's part of the bitmap begins, and its length in bits.
+    #[inline]
+    fn place_of(&self, is_dense: bool, index: usize, word: usize) -> (usize, u32) {
+        let (bits, from) = (self.part_bits, if is_dense { self.dense_bits_at } else { self.bits_at });
+        (from * 8 + index * bits as usize + word * 32, (bits - word as u32 * 32).min(32))
     }
 }
 
@@ -138,14 +172,17 @@ pub(crate) struct RunPage<'a> {
     layout: RunLayout,
     bytes: &'a [u8],
     entries: usize,
+    is_dense: bool,
 }
 
 impl<'a> RunPage<'a> {
     /// The page in `bytes`; more entries than fit are none.
     #[inline]
     pub(crate) fn new(layout: RunLayout, bytes: &'a [u8]) -> Self {
-        let entries = usize::from(u16::from_le_bytes([bytes[0], bytes[1]])).min(layout.entries);
-        Self { layout, bytes, entries }
+        let is_dense = bytes[3] & DENSE != 0;
+        let most = if is_dense { layout.dense } else { layout.entries };
+        let entries = usize::from(u16::from_le_bytes([bytes[0], bytes[1]])).min(most);
+        Self { layout, bytes, entries, is_dense }
     }
 
     pub(crate) fn entries(&self) -> usize {
@@ -154,21 +191,27 @@ impl<'a> RunPage<'a> {
 
     #[inline]
     pub(crate) fn key(&self, index: usize) -> u32 {
-        u32_at(self.bytes, HEADER + index * 4) & KEY_MASK
+        match self.is_dense {
+            false => u32_at(self.bytes, HEADER + index * 4) & KEY_MASK,
+            // Behind a checksum that fits the first key may be any.
+            true => u32_at(self.bytes, HEADER).wrapping_add(index as u32) & KEY_MASK,
+        }
     }
 
     /// Word `word` of the entry's part of the bitmap.
     #[inline]
     pub(crate) fn word(&self, index: usize, word: usize) -> u32 {
-        let bits = self.layout.part_bits;
-        let count = (bits - word as u32 * 32).min(32);
-        bits_at(self.bytes, self.layout.bits_at * 8 + index * bits as usize + word * 32, count)
+        let (at, count) = self.layout.place_of(self.is_dense, index, word);
+        bits_at(self.bytes, at, count)
     }
 
     /// [`ERASED`] and [`FREE`].
     #[inline]
     pub(crate) fn flags(&self, index: usize) -> u8 {
-        (u32_at(self.bytes, HEADER + index * 4) >> FLAGS_AT) as u8
+        match self.is_dense {
+            false => (u32_at(self.bytes, HEADER + index * 4) >> FLAGS_AT) as u8,
+            true => bits_at(self.bytes, DENSE_FLAGS * 8 + index * FLAG_BITS as usize, FLAG_BITS) as u8,
+        }
     }
 
     /// The page's statement of its run.
@@ -219,45 +262,93 @@ impl<'a> RunPage<'a> {
 pub(crate) struct RunPageBuilder {
     layout: RunLayout,
     pub(crate) bytes: alloc::vec::Vec<u8>,
+    /// On a dense page as many as there are keys from its first to its last one.
     entries: usize,
+    is_dense: bool,
 }
 
 impl RunPageBuilder {
     pub(crate) fn new(layout: RunLayout, page_bytes: usize) -> Self {
-        Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0 }
+        Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0, is_dense: false }
     }
 
     pub(crate) fn layout(&self) -> RunLayout {
         self.layout
     }
 
-    pub(crate) fn room(&self) -> usize {
-        self.layout.entries - self.entries
-    }
-
     pub(crate) fn clear(&mut self) {
         self.bytes.fill(0);
-        self.entries = 0;
+        (self.entries, self.is_dense) = (0, false);
+    }
+
+    /// What is on the page so far.
+    fn view(&self) -> RunPage<'_> {
+        RunPage { layout: self.layout, bytes: &self.bytes, entries: self.entries, is_dense: self.is_dense }
     }
 
     pub(crate) fn last_key(&self) -> Option<u32> {
-        (self.entries > 0).then(|| u32_at(&self.bytes, HEADER + (self.entries - 1) * 4) & KEY_MASK)
+        self.entries.checked_sub(1).map(|last| self.view().key(last))
     }
 
+    /// Whether the page has room for an entry with this key, and for what else its block may have: all entries of a block
+    /// stand on one page.
+    pub(crate) fn has_room_for(&self, key: u32) -> bool {
+        let parts = self.layout.parts;
+        let begins_block = self.last_key().is_none_or(|last| last / parts != key / parts);
+        let needed = if begins_block { parts as usize } else { 1 };
+        !self.is_dense && self.layout.entries - self.entries >= needed || self.spans(key - key % parts + parts - 1)
+    }
+
+    /// Whether a dense page has room for the keys up to this one.
+    fn spans(&self, key: u32) -> bool {
+        let follows = |last: u32| last < key && ((key - self.view().key(0)) as usize) < self.layout.dense;
+        self.layout.dense > 0 && self.last_key().is_some_and(follows)
+    }
+
+    /// Adds an entry, for which there is room.
     #[inline]
     pub(crate) fn push(&mut self, key: u32, words: &[u32], flags: u8) {
-        debug_assert!(self.entries < self.layout.entries, "a page has more entries than fit");
         debug_assert!(key <= KEY_MASK, "a key reaches into its flags");
         debug_assert!(words.len() == self.layout.words, "an entry is not as long as a part");
-        let index = self.entries;
-        self.bytes[HEADER + index * 4..HEADER + index * 4 + 4]
-            .copy_from_slice(&(key | u32::from(flags) << FLAGS_AT).to_le_bytes());
-        let bits = self.layout.part_bits;
-        for (word, value) in words.iter().enumerate() {
-            let count = (bits - word as u32 * 32).min(32);
-            put_bits(&mut self.bytes, self.layout.bits_at * 8 + index * bits as usize + word * 32, count, *value);
+        if self.is_dense || self.entries == self.layout.entries {
+            return self.push_dense(key, words, flags);
         }
+        let at = HEADER + self.entries * 4;
+        self.bytes[at..at + 4].copy_from_slice(&(key | u32::from(flags) << FLAGS_AT).to_le_bytes());
+        self.put(self.entries, words);
         self.entries += 1;
+    }
+
+    #[inline(never)]
+    fn push_dense(&mut self, key: u32, words: &[u32], flags: u8) {
+        if !self.is_dense {
+            self.become_dense();
+        }
+        let index = (key - self.view().key(0)) as usize;
+        debug_assert!(index < self.layout.dense, "a page has more entries than fit");
+        put_bits(&mut self.bytes, DENSE_FLAGS * 8 + index * FLAG_BITS as usize, FLAG_BITS, flags.into());
+        self.put(index, words);
+        self.entries = index + 1;
+    }
+
+    fn become_dense(&mut self) {
+        let (layout, listed) = (self.layout, self.bytes.clone());
+        let listed = RunPage { layout, bytes: &listed, entries: self.entries, is_dense: false };
+        self.clear();
+        self.is_dense = true;
+        self.bytes[HEADER..HEADER + 4].copy_from_slice(&listed.key(0).to_le_bytes());
+        let mut part = alloc::vec![0; layout.words];
+        for index in 0..listed.entries {
+            part.iter_mut().enumerate().for_each(|(word, to)| *to = listed.word(index, word));
+            self.push_dense(listed.key(index), &part, listed.flags(index));
+        }
+    }
+
+    fn put(&mut self, index: usize, words: &[u32]) {
+        for (word, value) in words.iter().enumerate() {
+            let (at, count) = self.layout.place_of(self.is_dense, index, word);
+            put_bits(&mut self.bytes, at, count, *value);
+        }
     }
 
     /// Writes the header; the page is ready to be programmed.
@@ -266,6 +357,7 @@ impl RunPageBuilder {
         self.bytes[2] = header.level;
         self.bytes[3] =
             (u8::from(last) * LAST_PAGE) | (u8::from(header.damaged) * DAMAGED) | (u8::from(header.behind) * BEHIND);
+        self.bytes[3] |= u8::from(self.is_dense) * DENSE;
         self.bytes[4..8].copy_from_slice(&place.to_le_bytes());
         self.bytes[8..16].copy_from_slice(&header.flushes.0.to_le_bytes());
         self.bytes[16..24].copy_from_slice(&header.flushes.1.to_le_bytes());
@@ -284,22 +376,36 @@ mod tests {
     fn the_papers_page_holds_five_hundred_entries() {
         // The paper's 504, less the header, and more because flags stand in the keys.
         let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
-        assert_eq!(RunLayout::new(&geometry, 4).unwrap().entries, 506);
-        assert_eq!(RunLayout::new(&geometry, 1).unwrap().entries, 202);
+        assert_eq!(listed(&geometry, 4).entries, 506);
+        assert_eq!(listed(&geometry, 1).entries, 202);
         let large = Geometry::new(4096, 1024, 128, 1, 1).unwrap();
-        assert_eq!(RunLayout::new(&large, 32).unwrap().entries, 506);
+        assert_eq!(listed(&large, 32).entries, 506);
+    }
+
+    fn listed(geometry: &Geometry, parts: u32) -> RunLayout {
+        RunLayout::new(geometry, parts, GeckoPages::Listed).unwrap()
+    }
+
+    #[test]
+    fn a_dense_page_holds_nearly_twice_as_many() {
+        let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
+        let layout = RunLayout::new(&geometry, 4, GeckoPages::Dense).unwrap();
+        assert_eq!((layout.entries, layout.dense), (506, 951));
     }
 
     proptest! {
+        /// Keys are `gap` apart at the most, so with 1 none is missing. A page that was full of a list becomes dense.
         #[test]
         fn what_is_pushed_is_read_back(
             pages_per_block in 4u32..1025,
             parts in 1u32..257,
+            pages in prop::sample::select(alloc::vec![GeckoPages::Listed, GeckoPages::Dense]),
+            gap in 1u32..4,
             seed in any::<u64>(),
         ) {
             let parts = parts.min(pages_per_block);
             let geometry = Geometry::new(4096, pages_per_block, 64, 1, 1).unwrap();
-            let layout = RunLayout::new(&geometry, parts).unwrap();
+            let layout = RunLayout::new(&geometry, parts, pages).unwrap();
             let mut builder = RunPageBuilder::new(layout, 4096);
             let mut state = seed | 1;
             let mut next = || {
@@ -311,28 +417,45 @@ mod tests {
             let last_bits = layout.part_bits - (layout.words as u32 - 1) * 32;
             let mask = if last_bits == 32 { u32::MAX } else { (1 << last_bits) - 1 };
             let mut expected = Vec::new();
-            while builder.room() > 0 {
+            let mut key = next() % (1 << 20);
+            while builder.has_room_for(key) {
                 let mut words: Vec<u32> = (0..layout.words).map(|_| next()).collect();
                 *words.last_mut().unwrap() &= mask;
-                let entry = (expected.len() as u32 * 3, words, (next() % 4) as u8);
+                let entry = (key, words, (next() % 4) as u8);
                 builder.push(entry.0, &entry.1, entry.2);
+                prop_assert_eq!(builder.last_key(), Some(key));
                 expected.push(entry);
+                key += 1 + next() % gap;
             }
+            // All entries of a block stand on one page: the last block is whole, unless it has one more part.
+            prop_assert!(expected.len() + parts as usize > layout.entries);
             let damaged = seed % 2 == 1;
             let behind = seed % 3 == 1;
             let header = RunHeader { level: 3, flushes: (1, 2), frozen: 9, marks: [1 << 40, 7], damaged, behind };
             builder.seal(&header, 7, true);
             let page = RunPage::new(layout, &builder.bytes);
             prop_assert_eq!(page.header(), header);
-            prop_assert_eq!(page.entries(), expected.len());
-            for (index, (key, words, flags)) in expected.iter().enumerate() {
+            if pages == GeckoPages::Dense && gap == 1 {
+                prop_assert!(page.is_dense && page.entries() + parts as usize > layout.dense);
+            }
+            for (key, words, flags) in &expected {
+                let index = page.lower_bound(*key);
                 prop_assert_eq!(page.key(index), *key);
                 prop_assert_eq!(page.flags(index), *flags);
-                prop_assert_eq!(page.lower_bound(*key), index);
                 for (n, word) in words.iter().enumerate() {
                     prop_assert_eq!(page.word(index, n), *word);
                 }
             }
+            let is_one = |index: &usize| expected.binary_search_by_key(&page.key(*index), |entry| entry.0).is_ok();
+            let (ours, others): (Vec<usize>, Vec<usize>) = (0..page.entries()).partition(is_one);
+            prop_assert_eq!(ours.len(), expected.len());
+            let is_empty = |at: usize| page.flags(at) == 0 && (0..layout.words).all(|n| page.word(at, n) == 0);
+            prop_assert!(others.is_empty() || page.is_dense && others.into_iter().all(is_empty));
+            // The next page begins as a list.
+            builder.clear();
+            builder.push(5, &vec![1; layout.words], 0);
+            builder.seal(&header, 8, false);
+            prop_assert!(!RunPage::new(layout, &builder.bytes).is_dense && builder.last_key() == Some(5));
         }
     }
 }

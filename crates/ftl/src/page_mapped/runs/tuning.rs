@@ -2,7 +2,7 @@
 
 use super::page::RunLayout;
 use crate::FtlError;
-use crate::config::GeckoMerge;
+use crate::config::{GeckoMerge, GeckoPages};
 use phelsuma_nand::Geometry;
 use phelsuma_nand::state::Preserve;
 
@@ -23,10 +23,14 @@ impl Tuning {
     ///
     /// # Errors
     /// A page has no room for the entries of two blocks.
-    pub(crate) fn new(geometry: &Geometry, size_ratio: u32, parts: u32, merge: GeckoMerge) -> Result<Self, FtlError> {
+    pub(crate) fn new(
+        geometry: &Geometry,
+        (size_ratio, parts): (u32, u32),
+        (merge, pages): (GeckoMerge, GeckoPages),
+    ) -> Result<Self, FtlError> {
         let b = geometry.pages_per_block();
         let parts = if parts == 0 { (b / 32).max(1) } else { parts };
-        let layout = RunLayout::new(geometry, parts.min(b))
+        let layout = RunLayout::new(geometry, parts.min(b), pages)
             .ok_or(FtlError::Unsupported("a page is too small for the Gecko entries of two blocks: use fewer parts"))?;
         Ok(Self { size_ratio, merge, layout, groups: geometry.blocks() })
     }

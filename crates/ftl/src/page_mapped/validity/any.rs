@@ -53,8 +53,8 @@ impl AnyValidity {
             ValidityPart::RamBitmap => RamBitmap::new(geometry).into(),
             ValidityPart::FlashBitmap => FlashBitmap::new(geometry).into(),
             ValidityPart::MuTree { bitmap_cache } => BitmapCache::new(geometry, layout()?, bitmap_cache).into(),
-            ValidityPart::Gecko { size_ratio, partitions, merge } => {
-                let tuning = Tuning::new(geometry, size_ratio, partitions, merge)?;
+            ValidityPart::Gecko { size_ratio, partitions, merge, pages } => {
+                let tuning = Tuning::new(geometry, (size_ratio, partitions), (merge, pages))?;
                 LogarithmicGecko::new(geometry, tuning, config.barriers()).into()
             }
             ValidityPart::PageValidityLog => {
