@@ -17,6 +17,7 @@ mod counter;
 mod error;
 mod finding;
 mod ftl;
+mod gecko_part;
 mod log_block;
 mod look;
 mod medium;
@@ -42,14 +43,15 @@ pub use barriers::Barrier;
 pub use cache_part::{Condense, Evict, Prefetch};
 pub use config::{
     CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, ENTRY_BYTES, FastParts,
-    FastSequential, GeckoMerge, GeckoPages, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts,
-    LogScheme, MappingPart, MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch,
-    Synchronize, TrimPages, ValidityPart, WearPart, parameters,
+    FastSequential, IntegrityPart, LastBackground, LastParts, LogInstances, LogParts, LogScheme, MappingPart,
+    MergeCosts, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts, Switch, Synchronize, TrimPages,
+    ValidityPart, WearPart, parameters,
 };
 pub use counter::Counter;
 pub use error::{FtlError, SetAside};
 pub use finding::{Disagreement, Finding};
 pub use ftl::{Ftl, Hint, HostData, HostPage, ReadSink, Shape, Step, WriteBuffer, WriteRequest};
+pub use gecko_part::{GeckoMerge, GeckoPages};
 pub use look::{BlockLook, BlockState, CacheLook, ExtentLook, GeckoLook, LogLook, RunLook};
 pub use medium::anchor::ANCHOR_BLOCKS;
 pub use policy::Knowledge;

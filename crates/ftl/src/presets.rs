@@ -3,11 +3,12 @@
 use crate::barriers::Barriers;
 use crate::cache_part::{CONDENSE_SHARE, Condense, Evict, Prefetch};
 use crate::config::{
-    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, FastParts, GeckoMerge, GeckoPages,
-    IntegrityPart, LastParts, LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts,
-    PowerPart, SuperblockParts, Switch, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
+    CollectionPart, Composition, Config, ConfigError, DirectoryPart, DirtyLimit, FastParts, IntegrityPart, LastParts,
+    LogInstances, LogParts, LogScheme, MappingPart, MetadataPart, OnMiss, PageParts, PowerPart, SuperblockParts,
+    Switch, Synchronize, TIMEOUT_MS, TrimPages, ValidityPart,
 };
 use crate::ftl::Ftl;
+use crate::gecko_part::{GeckoMerge, GeckoPages};
 use crate::log_block;
 use crate::page_mapped;
 use crate::policy::{placements, victims};

@@ -24,8 +24,8 @@ pub use log_parts::{
 pub use page_parts::PageParts;
 pub(crate) use parts::{CACHE_MIN, LOOKS_MAX, TIMEOUT_MS};
 pub use parts::{
-    CollectionPart, DirectoryPart, DirtyLimit, ENTRY_BYTES, GeckoMerge, GeckoPages, IntegrityPart, MappingPart,
-    MetadataPart, OnMiss, PowerPart, Synchronize, ValidityPart, WearPart,
+    CollectionPart, DirectoryPart, DirtyLimit, ENTRY_BYTES, IntegrityPart, MappingPart, MetadataPart, OnMiss,
+    PowerPart, Synchronize, ValidityPart, WearPart,
 };
 
 #[cfg(phelsuma_mutants)]

@@ -1,6 +1,6 @@
 //! Parts by name: as results have them, and as a drive's description keeps them.
 
-use super::{DirectoryPart, GeckoPages, IntegrityPart, MappingPart, OnFlash, PageParts, ValidityPart, WearPart};
+use super::{DirectoryPart, IntegrityPart, MappingPart, OnFlash, PageParts, ValidityPart, WearPart};
 use crate::spec::{Stated, with};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -16,8 +16,7 @@ impl OnFlash for PageParts {
         };
         let validity = match self.validity {
             ValidityPart::Gecko { size_ratio, partitions, pages, .. } => {
-                let pages = if pages == GeckoPages::Dense { ", dense" } else { "" };
-                format!("gecko({size_ratio}, {partitions}{pages})")
+                format!("gecko({size_ratio}, {partitions}{})", pages.on_flash())
             }
             _ => self.validity.word().to_string(),
         };

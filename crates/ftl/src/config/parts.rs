@@ -3,6 +3,7 @@
 
 use super::Switch;
 use crate::cache_part::{CONDENSE_SHARE, Condense, Evict, NO_CACHE, Prefetch};
+use crate::gecko_part::{GeckoMerge, GeckoPages};
 use crate::spec::{Requirement, group, part, values};
 
 /// A cached mapping entry, at packed size.
@@ -123,16 +124,6 @@ part! { "validity" "which physical pages are live";
         }
     }
 }
-
-values! { GeckoMerge "How the runs of Logarithmic Gecko are merged." {
-    MultiWay "multi-way" "All that are going to be merged, at once (GeckoFTL appendix A)."
-    TwoWay "two-way" "Two at a time, level by level (GeckoFTL section 3)."
-} }
-
-values! { GeckoPages "How entries stand on the pages of Logarithmic Gecko." {
-    Listed "listed" "Each with its key (GeckoFTL section 3)."
-    Dense "dense" "With the first key alone where hardly one is missing: nearly twice as many to a page. Not from the paper."
-} }
 
 part! { "metadata" "whether blocks of metadata are collected or left until they are stale";
     MetadataPart "What becomes of blocks of metadata." {

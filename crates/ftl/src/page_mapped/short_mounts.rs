@@ -90,6 +90,7 @@ mod tests {
         assert_eq!(on_flash(&[]), "paged gecko(2, 0)");
         assert_eq!(on_flash(&[block_log]), "paged gecko(2, 0) block-log");
         assert_eq!(on_flash(&[mapping_log]), "paged gecko(2, 0) mapping-log");
+        assert_eq!(on_flash(&[("gecko.pages", "dense"), block_log]), "paged gecko(2, 0, dense) block-log");
         assert_eq!(on_flash(&[block_log, mapping_log]), "paged gecko(2, 0) block-log mapping-log");
     }
 }

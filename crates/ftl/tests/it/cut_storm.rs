@@ -125,7 +125,8 @@ fn drives_that_level_wear_survive_a_storm_of_cuts() {
 
 #[test]
 fn merges_in_slices_survive_a_storm_of_cuts() {
-    for preset in ["geckoftl+runs", "geckoftl+two-way+runs"] {
+    // Dense runs have fewer pages, and so fewer slices.
+    for (preset, least) in [("geckoftl+runs", 60), ("geckoftl+two-way+runs", 60), ("geckoftl+dense+runs", 20)] {
         let mut seen = 0;
         for (geometry, share) in [(small(32, 240, 1, 1), 0.8), (small(16, 480, 2, 2), 1.0)] {
             // The first cuts come before any merge is done: what is left to merge grows.
@@ -141,7 +142,7 @@ fn merges_in_slices_survive_a_storm_of_cuts() {
                 });
             }
         }
-        assert!(seen >= 60, "{preset}: the power fails during {seen} merges");
+        assert!(seen >= least, "{preset}: the power fails during {seen} merges");
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) use tuning::Tuning;
 
 use crate::FtlError;
 use crate::barriers::{Barrier, Barriers};
-use crate::config::GeckoMerge;
+use crate::gecko_part::GeckoMerge;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
 use alloc::vec::Vec;

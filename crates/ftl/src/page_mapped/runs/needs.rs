@@ -9,7 +9,7 @@
 
 use super::Tuning;
 use super::slices::MERGED_AT_ONCE;
-use crate::config::GeckoMerge;
+use crate::gecko_part::GeckoMerge;
 use crate::page_mapped::needs::Needs;
 
 impl Tuning {
@@ -85,8 +85,9 @@ impl Tuning {
 mod tests {
     use super::*;
     use crate::cache_part::{CONDENSE_SHARE, Condense, Evict, Prefetch};
-    use crate::config::{DirectoryPart, DirtyLimit, GeckoPages, OnMiss};
+    use crate::config::{DirectoryPart, DirtyLimit, OnMiss};
     use crate::ftl::{Ftl, Hint, HostData, WriteRequest};
+    use crate::gecko_part::GeckoPages;
     use crate::page_mapped::parts::PageMapped;
     use crate::page_mapped::validity::AnyValidity;
     use crate::{Config, MappingPart, PageParts, Preset, ValidityPart};

@@ -20,7 +20,7 @@
 //! has no such pages. A page becomes dense when a list is full, and takes nearly twice as many entries where hardly a
 //! key is missing, as in the largest run.
 
-use crate::config::GeckoPages;
+use crate::gecko_part::GeckoPages;
 use phelsuma_nand::Geometry;
 use phelsuma_nand::state::Preserve;
 

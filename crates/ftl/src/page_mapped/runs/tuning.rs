@@ -2,7 +2,7 @@
 
 use super::page::RunLayout;
 use crate::FtlError;
-use crate::config::{GeckoMerge, GeckoPages};
+use crate::gecko_part::{GeckoMerge, GeckoPages};
 use phelsuma_nand::Geometry;
 use phelsuma_nand::state::Preserve;
 

@@ -49,6 +49,7 @@ fn small_cache(mut composition: Composition) -> Composition {
 /// - `+sample` counts the live pages of a few blocks alone and queries as few others as can be;
 /// - `+runs` has runs of Logarithmic Gecko that are long for a small drive;
 /// - `+two-way` merges them two by two;
+/// - `+dense` has dense pages in them;
 /// - `+tree` has a B+-tree of several levels and a cache of two nodes;
 /// - `+dual` has Dual Greedy's victims and placement;
 /// - `+fetch` reads an old copy's entry that those do not have;
@@ -72,6 +73,7 @@ pub(crate) fn parts_of(name: &str) -> Composition {
             "sample" => SAMPLE,
             "runs" => [("gecko.partitions", "16"); 3],
             "two-way" => [("gecko.merge", "two-way"); 3],
+            "dense" => [("gecko.pages", "dense"); 3],
             "tree" => [("mapping.directory", "b-tree"), ("mapping.fanout", "3"), ("mapping.nodes", "2")],
             "dual" => [("victim", "dual-greedy"), ("placement", "dual-greedy"), ("placement.on-random", "greedy")],
             "log" => [("power.block-log", "on"); 3],

@@ -2,7 +2,7 @@
 
 use super::LogarithmicGecko;
 use crate::barriers::Barriers;
-use crate::config::{GeckoMerge, GeckoPages};
+use crate::gecko_part::{GeckoMerge, GeckoPages};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::parts::PageMapped;
 use crate::page_mapped::runs::{Pace, Run, RunPage, SortedRuns, Tuning, read_page};
