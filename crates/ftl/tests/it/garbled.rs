@@ -124,7 +124,13 @@ fn a_page_of_a_table_that_is_longer_than_the_drive_brings_nobody_down() {
 
 #[test]
 fn a_gecko_page_in_no_order_brings_nobody_down() {
-    let mut host = written("geckoftl");
+    for preset in ["geckoftl", "geckoftl+dense"] {
+        gecko_pages_in_no_order(preset);
+    }
+}
+
+fn gecko_pages_in_no_order(preset: &str) {
+    let mut host = written(preset);
     // Some stale pages in every block.
     let logical_pages = host.logical_pages();
     for n in 0..3_000u32 {

@@ -76,6 +76,7 @@ mod tests {
             &[("victim", "cost-benefit"), ("placement", "dac"), ("dac.regions", "7"), ("dac.thresholds", "1/20/300")],
             &[("victim", "cat"), ("cat.wear", "off"), ("placement", "dac"), ("dac.page-times", "spare")],
             &[("validity", "gecko"), ("gecko.size-ratio", "5"), ("gecko.partitions", "4"), ("gecko.merge", "two-way")],
+            &[("validity", "gecko"), ("gecko.pages", "dense")],
         ];
         for preset in PRESETS {
             for settings in settings {

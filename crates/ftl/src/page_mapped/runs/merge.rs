@@ -84,13 +84,22 @@ impl MergeBuffers {
             let mut sort = SortMerge::begin(io, inputs, true);
             while sort.key() != DONE {
                 let key = sort.key();
-                if let Some(flags) = sort.take(io, inputs, key, rule) {
+                // Of keys without an entry dense pages have empty ones, even of parts that no block has pages for.
+                if let Some(flags) =
+                    sort.take(io, inputs, key, rule).filter(|flags| says_something(*flags, inputs.words))
+                {
                     entry(key, inputs.words, flags);
                 }
             }
             (sort.first_blocks.unwrap_or_default(), sort.lost)
         })
     }
+}
+
+/// Whether an entry is not empty.
+#[inline]
+fn says_something(flags: u8, words: &[u32]) -> bool {
+    flags != 0 || words.iter().any(|word| *word != 0)
 }
 
 /// A merge, and the run that it writes.
@@ -102,7 +111,7 @@ pub(crate) struct RunMerge {
     filter: Option<Filter>,
     pub(crate) header: RunHeader,
     version: u64,
-    /// No older run remains: what an erase made void is nowhere any more, and erase flags and empty entries go.
+    /// No older run remains: what an erase made void is nowhere any more, and erase flags go.
     is_of_oldest: bool,
 }
 
@@ -162,8 +171,7 @@ impl RunMerge {
             }
             let Some(flags) = self.sort.take(io, inputs, key, rule) else { continue };
             let flags = if self.is_of_oldest && flags & FREE == 0 { 0 } else { flags };
-            // Dense pages have such entries as well, for keys without one.
-            if flags == 0 && inputs.words.iter().all(|word| *word == 0) {
+            if !says_something(flags, inputs.words) {
                 continue;
             }
             let ascends = page.last_key().is_none_or(|last| last < key);

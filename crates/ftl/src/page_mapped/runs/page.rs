@@ -15,10 +15,10 @@
 //! Then come V keys of four bytes, each with the entry's flags in its two highest bits. Behind them are V parts of a
 //! block's bitmap, packed bit by bit.
 //!
-//! A *dense* page has the first key alone, four bytes, and an entry for each key from there on (`gecko.pages=dense`).
-//! Two bits of flags of each come next, and their parts of bitmaps. Keys without an entry have an empty one. The paper
-//! has no such pages. A page becomes dense when a list is full, and takes nearly twice as many entries where hardly a
-//! key is missing, as in the largest run.
+//! A *dense* page (`gecko.pages=dense`) has the first key alone, four bytes, then two with the number of keys from there
+//! to its last one. Each has two bits of flags, and behind all of these its part of a bitmap. Keys without an entry have
+//! an empty one. The paper has no such pages. A page becomes dense when a list is full, and takes nearly twice as many
+//! entries where hardly a key is missing, as in the largest run.
 
 use crate::gecko_part::GeckoPages;
 use phelsuma_nand::Geometry;
@@ -39,9 +39,10 @@ pub(crate) const FREE: u8 = 2;
 const KEY_BITS: u32 = 32;
 const FLAGS_AT: u32 = 30;
 const KEY_MASK: u32 = (1 << FLAGS_AT) - 1;
-/// Bits of an entry's flags on a dense page, and where they begin.
+/// Bits of an entry's flags on a dense page, how many keys it has, and where flags begin.
 const FLAG_BITS: u32 = 2;
-const DENSE_FLAGS: usize = HEADER + 4;
+const DENSE_KEYS: usize = HEADER + 4;
+const DENSE_FLAGS: usize = DENSE_KEYS + 2;
 
 /// How entries are laid out on a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Preserve)]
@@ -94,7 +95,8 @@ impl RunLayout {
         let dense = match pages {
             GeckoPages::Listed => 0,
             GeckoPages::Dense => {
-                (geometry.page_bytes() as usize - DENSE_FLAGS - 1) * 8 / (FLAG_BITS + part_bits) as usize
+                let bits = (geometry.page_bytes() as usize - DENSE_FLAGS - 1) * 8;
+                (bits / (FLAG_BITS + part_bits) as usize).min(u16::MAX.into())
             }
         };
         (entries >= 2 * parts as usize && keys <= u64::from(KEY_MASK)).then_some(Self {
@@ -180,8 +182,8 @@ impl<'a> RunPage<'a> {
     #[inline]
     pub(crate) fn new(layout: RunLayout, bytes: &'a [u8]) -> Self {
         let is_dense = bytes[3] & DENSE != 0;
-        let most = if is_dense { layout.dense } else { layout.entries };
-        let entries = usize::from(u16::from_le_bytes([bytes[0], bytes[1]])).min(most);
+        let (at, most) = if is_dense { (DENSE_KEYS, layout.dense) } else { (0, layout.entries) };
+        let entries = usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]])).min(most);
         Self { layout, bytes, entries, is_dense }
     }
 
@@ -262,14 +264,17 @@ impl<'a> RunPage<'a> {
 pub(crate) struct RunPageBuilder {
     layout: RunLayout,
     pub(crate) bytes: alloc::vec::Vec<u8>,
-    /// On a dense page as many as there are keys from its first to its last one.
     entries: usize,
+    /// As many as there are entries; on a dense page, from its first key to its last one.
+    keys: usize,
     is_dense: bool,
+    /// Whether the keys ascend.
+    ascends: bool,
 }
 
 impl RunPageBuilder {
     pub(crate) fn new(layout: RunLayout, page_bytes: usize) -> Self {
-        Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0, is_dense: false }
+        Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0, keys: 0, is_dense: false, ascends: true }
     }
 
     pub(crate) fn layout(&self) -> RunLayout {
@@ -278,31 +283,30 @@ impl RunPageBuilder {
 
     pub(crate) fn clear(&mut self) {
         self.bytes.fill(0);
-        (self.entries, self.is_dense) = (0, false);
+        (self.entries, self.keys, self.is_dense, self.ascends) = (0, 0, false, true);
     }
 
     /// What is on the page so far.
     fn view(&self) -> RunPage<'_> {
-        RunPage { layout: self.layout, bytes: &self.bytes, entries: self.entries, is_dense: self.is_dense }
+        RunPage { layout: self.layout, bytes: &self.bytes, entries: self.keys, is_dense: self.is_dense }
     }
 
     pub(crate) fn last_key(&self) -> Option<u32> {
-        self.entries.checked_sub(1).map(|last| self.view().key(last))
+        self.keys.checked_sub(1).map(|last| self.view().key(last))
     }
 
     /// Whether the page has room for an entry with this key, and for what else its block may have: all entries of a block
     /// stand on one page.
     pub(crate) fn has_room_for(&self, key: u32) -> bool {
-        let parts = self.layout.parts;
-        let begins_block = self.last_key().is_none_or(|last| last / parts != key / parts);
+        let (parts, last) = (self.layout.parts, self.last_key());
+        let begins_block = last.is_none_or(|last| last / parts != key / parts);
         let needed = if begins_block { parts as usize } else { 1 };
-        !self.is_dense && self.layout.entries - self.entries >= needed || self.spans(key - key % parts + parts - 1)
-    }
-
-    /// Whether a dense page has room for the keys up to this one.
-    fn spans(&self, key: u32) -> bool {
-        let follows = |last: u32| last < key && ((key - self.view().key(0)) as usize) < self.layout.dense;
-        self.layout.dense > 0 && self.last_key().is_some_and(follows)
+        if !self.is_dense && self.layout.entries - self.entries >= needed {
+            return true;
+        }
+        let end = key - key % parts + (parts - 1);
+        let spans = |last: u32| last < key && ((end - self.view().key(0)) as usize) < self.layout.dense;
+        self.ascends && last.is_some_and(spans)
     }
 
     /// Adds an entry, for which there is room.
@@ -313,10 +317,12 @@ impl RunPageBuilder {
         if self.is_dense || self.entries == self.layout.entries {
             return self.push_dense(key, words, flags);
         }
+        // Those that are read from flash may be in any order, behind checksums that fit.
+        self.ascends &= self.last_key().is_none_or(|last| last < key);
         let at = HEADER + self.entries * 4;
         self.bytes[at..at + 4].copy_from_slice(&(key | u32::from(flags) << FLAGS_AT).to_le_bytes());
         self.put(self.entries, words);
-        self.entries += 1;
+        (self.entries, self.keys) = (self.entries + 1, self.keys + 1);
     }
 
     #[inline(never)]
@@ -328,7 +334,7 @@ impl RunPageBuilder {
         debug_assert!(index < self.layout.dense, "a page has more entries than fit");
         put_bits(&mut self.bytes, DENSE_FLAGS * 8 + index * FLAG_BITS as usize, FLAG_BITS, flags.into());
         self.put(index, words);
-        self.entries = index + 1;
+        (self.entries, self.keys) = (self.entries + 1, index + 1);
     }
 
     fn become_dense(&mut self) {
@@ -357,7 +363,10 @@ impl RunPageBuilder {
         self.bytes[2] = header.level;
         self.bytes[3] =
             (u8::from(last) * LAST_PAGE) | (u8::from(header.damaged) * DAMAGED) | (u8::from(header.behind) * BEHIND);
-        self.bytes[3] |= u8::from(self.is_dense) * DENSE;
+        if self.is_dense {
+            self.bytes[3] |= DENSE;
+            self.bytes[DENSE_KEYS..DENSE_FLAGS].copy_from_slice(&(self.keys as u16).to_le_bytes());
+        }
         self.bytes[4..8].copy_from_slice(&place.to_le_bytes());
         self.bytes[8..16].copy_from_slice(&header.flushes.0.to_le_bytes());
         self.bytes[16..24].copy_from_slice(&header.flushes.1.to_le_bytes());
@@ -390,7 +399,7 @@ mod tests {
     fn a_dense_page_holds_nearly_twice_as_many() {
         let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
         let layout = RunLayout::new(&geometry, 4, GeckoPages::Dense).unwrap();
-        assert_eq!((layout.entries, layout.dense), (506, 951));
+        assert_eq!((layout.entries, layout.dense), (506, 950));
     }
 
     proptest! {

@@ -141,13 +141,13 @@ type Covered = Vec<((u64, u64), Vec<Page>)>;
 impl Alone {
     /// What a recovery now would find: the pages of each run, newest first, and the flushes that it covers.
     fn found(&mut self) -> Covered {
-        let (is_damaged, covered) = self.found_with(None);
+        let (is_damaged, covered, _) = self.found_with(None);
         assert!(!is_damaged, "flushes are missing");
         covered
     }
 
     /// The same where a page has gone bad that was programmed before this, and whether flushes may be missing.
-    fn found_with(&mut self, gone_bad: Option<u64>) -> (bool, Covered) {
+    fn found_with(&mut self, gone_bad: Option<u64>) -> (bool, Covered, Vec<(u32, u16)>) {
         let (geometry, tuning) = (self.geometry(), self.gecko.sorted.tuning);
         self.with(|_, io| {
             let mut scan = ValidityScan::default();
@@ -164,7 +164,8 @@ impl Alone {
             let mut recovered = LogarithmicGecko::new(&geometry, tuning, Barriers::default());
             scan.gone_bad = gone_bad;
             recovered.restore(io, &scan);
-            (recovered.sorted.damaged, recovered.covered())
+            let covered = recovered.covered();
+            (recovered.sorted.damaged, covered, recovered.stale_in_runs(io))
         })
     }
 }
@@ -172,6 +173,20 @@ impl Alone {
 impl LogarithmicGecko {
     pub(in crate::page_mapped) fn sorted(&self) -> &SortedRuns {
         &self.sorted
+    }
+
+    /// How many pages of each block are stale in its runs, as step 5 of GeckoRec counts them. It has found those pages one by one
+    /// as well.
+    fn stale_in_runs(&mut self, io: &mut MetaIo<'_, SimNand>) -> Vec<(u32, u16)> {
+        let (geometry, mut counts, mut pages) = (*io.geometry(), Vec::new(), Vec::new());
+        self.stale_pages(io, |_| false, |page| pages.push(page));
+        pages.sort_unstable();
+        let known = self.block_states(io, |_| false, &pages, |block, state| counts.push((block.0, state.stale)));
+        assert!(known.into_iter().all(|is_known| is_known), "a page is stale in one count alone");
+        let of = |block: u32| pages.iter().filter(|page| geometry.block_of(**page) == Block(block)).count();
+        counts.retain(|(_, stale)| *stale > 0);
+        assert!(counts.iter().all(|(block, stale)| of(*block) == usize::from(*stale)));
+        counts
     }
 
     fn covered(&self) -> Covered {
@@ -254,7 +269,33 @@ fn queries_are_those_of_a_table_while_merges_are_under_way() {
         assert!(most_pages <= bound, "{merge:?}: {most_pages} pages, and {bound} at the most");
         let longest = u64::from(gecko.gecko.sorted.tuning.longest_run());
         assert!(most_pages * shorter >= longest, "{merge:?}: runs are short: {most_pages} pages");
+        let entries = gecko.gecko.sorted.tuning.layout.entries();
+        let is_dense = |keys: Vec<u32>| keys.len() > entries;
+        let any_dense = (0..gecko.gecko.sorted.runs.len()).any(|run| gecko.keys(run).into_iter().any(is_dense));
+        assert_eq!(any_dense, pages == GeckoPages::Dense);
         let pages: BTreeSet<Page> = gecko.gecko.metadata_pages().into_iter().collect();
         assert_eq!(pages.len(), gecko.gecko.metadata_pages().len(), "a page is in two places");
     }
+}
+
+/// A block of 32 pages in twelve parts: the last part has no page. Dense pages have an entry for it.
+#[test]
+fn a_mount_counts_what_dense_pages_say() {
+    let geometry = Geometry::new(512, 32, 256, 1, 1).unwrap();
+    let mut of_pages = [GeckoPages::Listed, GeckoPages::Dense].map(|pages| {
+        let mut gecko = Alone::new(geometry, 12, (GeckoMerge::MultiWay, pages));
+        // Every page but the first ten of each block, and some of them in a part that is written last.
+        for page in (0..32 * 200).filter(|page| page % 32 >= 10).chain((0..200).map(|block| block * 32 + block % 10)) {
+            gecko.stale(page / 32, page % 32);
+        }
+        let layout = gecko.gecko.sorted.tuning.layout;
+        let most = (0..gecko.gecko.sorted.runs.len()).flat_map(|run| gecko.keys(run)).map(|keys| keys.len()).max();
+        assert_eq!(most > Some(layout.entries()), pages == GeckoPages::Dense, "{most:?} entries on a page");
+        let (is_damaged, covered, counts) = gecko.found_with(None);
+        assert!(!is_damaged);
+        (covered.iter().map(|(_, pages)| pages.len()).sum::<usize>(), counts)
+    });
+    let [(listed, by_lists), (dense, by_dense)] = &mut of_pages;
+    assert!(*dense * 3 < *listed * 2, "{dense} dense pages, and {listed} lists");
+    assert!(by_lists.len() > 190 && by_lists == by_dense);
 }
