@@ -402,10 +402,32 @@ mod tests {
         assert_eq!((layout.entries, layout.dense), (506, 950));
     }
 
+    /// Entries that are read from flash may be in any order, behind checksums that fit.
+    #[test]
+    fn keys_in_no_order_are_on_no_dense_page() {
+        let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
+        let layout = RunLayout::new(&geometry, 4, GeckoPages::Dense).unwrap();
+        for first in [[10, 2_000_000, 11], [10, 5, 11], [10, 11, 11], [10, 11, 12]] {
+            let mut builder = RunPageBuilder::new(layout, 4096);
+            for key in first.into_iter().chain(13..).take(layout.entries) {
+                builder.push(key, &[1], 0);
+            }
+            let next = builder.last_key().unwrap() + 1;
+            let ascends = first == [10, 11, 12];
+            assert_eq!(builder.has_room_for(next), ascends, "{first:?}");
+            if ascends {
+                builder.push(next, &[1], 0);
+                assert_eq!([next - 1, next, 3].map(|key| builder.has_room_for(key)), [false; 3]);
+                assert!(builder.has_room_for(next + 1) && builder.is_dense);
+            }
+        }
+    }
+
     proptest! {
         /// Keys are `gap` apart at the most, so with 1 none is missing. A page that was full of a list becomes dense.
         #[test]
         fn what_is_pushed_is_read_back(
+            page_bytes in prop::sample::select(alloc::vec![4096u32, 512, 65_536]),
             pages_per_block in 4u32..1025,
             parts in 1u32..257,
             pages in prop::sample::select(alloc::vec![GeckoPages::Listed, GeckoPages::Dense]),
@@ -413,9 +435,9 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let parts = parts.min(pages_per_block);
-            let geometry = Geometry::new(4096, pages_per_block, 64, 1, 1).unwrap();
-            let layout = RunLayout::new(&geometry, parts, pages).unwrap();
-            let mut builder = RunPageBuilder::new(layout, 4096);
+            let geometry = Geometry::new(page_bytes, pages_per_block, 64, 1, 1).unwrap();
+            let Some(layout) = RunLayout::new(&geometry, parts, pages) else { return Ok(()) };
+            let mut builder = RunPageBuilder::new(layout, page_bytes as usize);
             let mut state = seed | 1;
             let mut next = || {
                 state ^= state << 13;
