@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn every_parameter_comes_back() {
-        let settings: [&[(&str, &str)]; 24] = [
+        let settings: [&[(&str, &str)]; 25] = [
             &[],
             &[
                 ("mapping", "paged"),
