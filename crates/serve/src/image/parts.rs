@@ -94,7 +94,7 @@ mod tests {
         // A parameter that is new must not be forgotten here: what is left out would come back as its default.
         let mut named: Vec<String> = Vec::new();
         for (preset, settings) in [
-            ("geckoftl", &[("power.block-log", "on")][..]),
+            ("geckoftl", &[("power.block-log", "on"), ("gecko.pages", "dense")][..]),
             ("d-choices", &[("collection", "slices")][..]),
             ("page", &[("placement", "handles")][..]),
             (

@@ -111,7 +111,7 @@ pub(crate) struct RunMerge {
     filter: Option<Filter>,
     pub(crate) header: RunHeader,
     version: u64,
-    /// No older run remains: what an erase made void is nowhere any more, and erase flags go.
+    /// No older run remains: what an erase made void is nowhere any more, and erase flags and empty entries go.
     is_of_oldest: bool,
 }
 
@@ -171,7 +171,7 @@ impl RunMerge {
             }
             let Some(flags) = self.sort.take(io, inputs, key, rule) else { continue };
             let flags = if self.is_of_oldest && flags & FREE == 0 { 0 } else { flags };
-            if !says_something(flags, inputs.words) {
+            if (self.is_of_oldest || inputs.layout.dense > 0) && !says_something(flags, inputs.words) {
                 continue;
             }
             let ascends = page.last_key().is_none_or(|last| last < key);
