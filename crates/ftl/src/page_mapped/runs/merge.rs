@@ -4,8 +4,9 @@
 //! pages of its output, or all but some that parity makes again: it counts then. Otherwise its inputs count.
 
 use super::buffer::Buffer;
+use super::builder::RunPageBuilder;
 use super::filter::Filter;
-use super::page::{FREE, RunHeader, RunLayout, RunPage, RunPageBuilder};
+use super::page::{FREE, RunHeader, RunLayout, RunPage};
 use super::parity::{self, GROUP, Named};
 use super::run::{self, DirectoryEntry, LOST_PAGE, Run, RunDirectory};
 use super::sort::{DONE, Inputs, Rule, SortMerge};

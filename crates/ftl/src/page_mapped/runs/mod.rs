@@ -12,6 +12,7 @@
 //! - A merge of more than a few pages is done in slices while the buffer fills (`slices.rs`).
 
 mod buffer;
+mod builder;
 mod filter;
 mod found;
 mod merge;
@@ -43,8 +44,8 @@ use crate::gecko_part::GeckoMerge;
 use crate::page_mapped::meta_io::MetaIo;
 use alloc::vec;
 use alloc::vec::Vec;
+use builder::RunPageBuilder;
 use core::ops::Range;
-use page::RunPageBuilder;
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Content, Geometry, Kind, Nand, Page, PageRead};
 use slices::{MERGED_AT_ONCE, Slices, inputs_of};
@@ -91,6 +92,11 @@ impl SortedRuns {
             damage_untold: false,
             merges: 0,
         }
+    }
+
+    /// The RAM of the pages that merges fill, of one at once and of those that are done in slices, in bytes.
+    pub(crate) fn outputs_bytes(&self) -> u64 {
+        self.output.ram() + self.slices.page.ram()
     }
 
     /// How many runs from one on are to be one, where so many pages are in front of them that join.

@@ -9,8 +9,8 @@
 //! first. So a write waits for a slice, whatever the size of the drive. And a merge is over long before newer runs have
 //! grown into its level. Until then its inputs take up flash, and queries search all of them.
 
+use super::builder::RunPageBuilder;
 use super::merge::RunMerge;
-use super::page::RunPageBuilder;
 use super::run::Run;
 use alloc::vec::Vec;
 use core::ops::Range;

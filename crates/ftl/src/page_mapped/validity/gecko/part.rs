@@ -173,8 +173,7 @@ impl Validity for LogarithmicGecko {
         let page_bytes = self.sorted.page.capacity() as u64;
         ledger.structure("validity.run_directories", entries as u64 * 8);
         ledger.structure("validity.buffer", page_bytes);
-        // The output of a merge at once, and of those that are done in slices.
-        let outputs = 2 * page_bytes;
+        let outputs = self.sorted.outputs_bytes();
         let places: u64 = self.sorted.slices.under_way().iter().map(RunMerge::bytes).sum();
         ledger.structure("validity.merge_buffers", self.sorted.merging.bytes() + outputs + places);
         ledger.index("index.run_directories_room", (room - entries) as u64 * 8 + self.sorted.runs.len() as u64 * 48);

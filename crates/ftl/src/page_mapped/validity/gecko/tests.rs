@@ -293,6 +293,9 @@ fn a_mount_counts_what_dense_pages_say() {
         assert_eq!(most > Some(layout.entries()), pages == GeckoPages::Dense, "{most:?} entries on a page");
         let (is_damaged, covered, counts) = gecko.found_with(None);
         assert!(!is_damaged);
+        // Where pages become dense each output has a second buffer.
+        let pages_of_outputs = if pages == GeckoPages::Dense { 4 } else { 2 };
+        assert_eq!(gecko.gecko.sorted.outputs_bytes(), pages_of_outputs * 512);
         (covered.iter().map(|(_, pages)| pages.len()).sum::<usize>(), counts)
     });
     let [(listed, by_lists), (dense, by_dense)] = &mut of_pages;

@@ -301,7 +301,7 @@ impl MappingLog {
         ledger.structure("mapping.log_filters", filters);
         ledger.structure("mapping.log_buffer", self.buffer.bytes());
         let merges: u64 = under_way.iter().map(RunMerge::bytes).sum();
-        ledger.structure("mapping.log_merge_buffers", sorted.merging.bytes() + 2 * page_bytes + merges);
+        ledger.structure("mapping.log_merge_buffers", sorted.merging.bytes() + sorted.outputs_bytes() + merges);
         ledger
             .index("index.log_directories_room", ((room - entries) * 8 + sorted.runs.len() * size_of::<Run>()) as u64);
         let lists = self.trimmed.capacity() * size_of::<Overruled>()
