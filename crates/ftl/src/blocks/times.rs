@@ -77,6 +77,18 @@ impl Moments {
         }
     }
 
+    /// [`age`](Self::age) of consecutive ones from `first` on, as many as `ages` has room for.
+    fn ages(&self, first: usize, now: u64, ages: &mut [u32]) {
+        match self {
+            // The same in a form that the compiler computes several of at a time.
+            Self::Exact(moments) => {
+                let moments = moments.get(first..).unwrap_or_default();
+                ages.iter_mut().zip(moments).for_each(|(age, moment)| *age = (now as u32).wrapping_sub(*moment));
+            }
+            Self::Coarse { .. } => ages.iter_mut().zip(first..).for_each(|(age, index)| *age = self.age(index, now)),
+        }
+    }
+
     /// The hand has come to `index`.
     #[inline]
     pub(crate) fn visit(&mut self, index: usize, now: u64) {
@@ -209,6 +221,14 @@ impl BlockTimes {
     #[inline]
     pub(crate) fn dormant(&self, block: Block, now: u64) -> u32 {
         self.last_loss.age(block.index(), now)
+    }
+
+    /// [`dormant`](Self::dormant) of consecutive blocks; where `closed`, [`since_closed`](Self::since_closed).
+    pub(crate) fn ages(&self, closed: bool, first: Block, now: u64, ages: &mut [u32]) {
+        let by_closing = self.closed.as_ref().or(self.first_write.as_ref());
+        if let Some(moments) = if closed { by_closing } else { Some(&self.last_loss) } {
+            moments.ages(first.index(), now, ages);
+        }
     }
 
     /// The largest page lifetime of a block (section III-C, figure 4): from its first write to its last loss.

@@ -90,6 +90,15 @@ impl<'a> View<'a> {
         self.notes.times.as_ref().map_or(0, |times| times.dormant(block, self.notes.now))
     }
 
+    /// [`dormant`](Self::dormant) of consecutive blocks from `first` on; where `closed`,
+    /// [`since_closed`](Self::since_closed). They are those that `ages` has room for and the drive has.
+    #[inline]
+    pub(crate) fn ages(&self, closed: bool, first: Block, ages: &mut [u32]) {
+        if let Some(times) = &self.notes.times {
+            times.ages(closed, first, self.notes.now, ages);
+        }
+    }
+
     /// The largest lifetime of a page of the block: from its first write to its last loss.
     #[inline]
     pub fn largest_lifetime(&self, block: Block) -> u32 {
@@ -106,6 +115,13 @@ impl<'a> View<'a> {
     #[inline]
     pub fn erases(&self, block: Block) -> u32 {
         self.notes.erases.as_ref().and_then(|erases| erases.get(block.index())).map_or(1, |erases| (*erases).max(1))
+    }
+
+    /// [`erases`](Self::erases) of consecutive blocks from `first` on.
+    #[inline]
+    pub(crate) fn erases_from(&self, first: Block) -> impl Iterator<Item = u32> + use<'a> {
+        let erases = self.notes.erases.as_ref().and_then(|erases| erases.get(first.index()..)).unwrap_or_default();
+        erases.iter().map(|erases| (*erases).max(1))
     }
 
     /// The stream that began a block.

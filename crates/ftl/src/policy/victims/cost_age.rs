@@ -11,6 +11,9 @@
 //! count of blocks examined shows it. Of equals the emptiest is taken, and of these the lowest number. A block whose
 //! pages are all live is taken only where there is no other. One with none is chosen at once, though the scan goes on
 //! for it. Scores are compared as fractions of whole numbers, so that they are the same on every machine.
+//!
+//! A large drive has many blocks, and hardly any is better than the best so far. Blocks are therefore taken in groups: a
+//! group in which no rounded score comes near is passed over ([`Group`]). What is chosen is the same.
 
 use crate::RamLedger;
 use crate::blocks::{View, Wants};
@@ -72,7 +75,47 @@ impl Fraction {
     }
 }
 
+/// Blocks of a group.
+const GROUP: usize = 64;
+/// A factor for how much worse a rounded score may look than it is. A comparison has nine roundings, each of at most a
+/// share of 2^-24.
+const ROUNDED: f32 = 1.000_01;
+
+/// Columns of consecutive blocks, for a test whether one may be better than the best so far. In this form the compiler
+/// tests several at a time.
+struct Group<'a> {
+    /// Live pages of candidates; of others more than a block has.
+    lives: &'a [u16],
+    ages: [u32; GROUP],
+    /// Erase counts, or 1 where the score does not go by them.
+    times: [u32; GROUP],
+}
+
+impl Group<'_> {
+    /// Whether a block may be at least as good as `best`. One that is no candidate gains less than nothing.
+    fn may_be_better(&self, pages: u32, best: Fraction) -> bool {
+        let (cost_of_best, gain_of_best) = (best.cost as f32 * ROUNDED, best.gain as f32);
+        let scores = self.lives.iter().zip(self.ages.iter().zip(&self.times));
+        scores.fold(false, |any, (live, (age, times))| {
+            let cost = f32::from(*live) * *times as f32;
+            let gain = (pages as i32 - i32::from(*live)) as f32 * *age as f32;
+            any | (cost * gain_of_best <= cost_of_best * gain)
+        })
+    }
+}
+
 impl CostAge {
+    /// Columns of the group that begins with `first`.
+    fn group<'a>(&self, view: &View<'a>, first: Block) -> Group<'a> {
+        let lives = view.counters().keys().get(first.index()..).unwrap_or_default();
+        let mut group = Group { lives: lives.get(..GROUP).unwrap_or(lives), ages: [0; GROUP], times: [1; GROUP] };
+        view.ages(self.score == Score::BenefitSealed, first, &mut group.ages);
+        if self.score == (Score::AgeTimes { wear: true }) {
+            group.times.iter_mut().zip(view.erases_from(first)).for_each(|(times, erases)| *times = erases);
+        }
+        group
+    }
+
     /// The age that the score goes by.
     fn age(&self, view: &View<'_>, block: Block) -> u32 {
         if self.score == Score::BenefitSealed { view.since_closed(block) } else { view.dormant(block) }
@@ -87,30 +130,37 @@ impl CostAge {
         let times = if self.score == (Score::AgeTimes { wear: true }) { u64::from(erases) } else { 1 };
         Fraction { cost: u64::from(live) * times, gain: u64::from(pages.saturating_sub(live)) * u64::from(dormant) }
     }
+
+    /// Whether the first of two blocks of `pages` pages, with their live pages, is collected rather than the other.
+    fn is_better(this: (Fraction, u32, Block), than: (Fraction, u32, Block), pages: u32) -> bool {
+        let ((fraction, live, _), (its_fraction, its_live, _)) = (this, than);
+        // A gain of nothing is no number to divide by: all of those are alike.
+        let by_score = match (fraction.gain, its_fraction.gain) {
+            (0, 0) => Ordering::Equal,
+            _ => fraction.order(its_fraction),
+        };
+        (live > 0)
+            .cmp(&(its_live > 0))
+            .then((live == pages).cmp(&(its_live == pages)))
+            .then(by_score)
+            .then(live.cmp(&its_live))
+            .is_lt()
+    }
 }
 
 impl Victim for CostAge {
     fn choose(&mut self, view: &View<'_>) -> Option<Choice> {
         let pages = view.pages_per_block();
         let mut best: Option<(Fraction, u32, Block)> = None;
-        for (block, live) in view.candidates() {
-            let fraction = self.of(live, pages, self.age(view, block), view.erases(block));
-            let is_better = |(than, its_live, _): &(Fraction, u32, Block)| {
-                let nothing_to_gain = |live: u32| live == pages;
-                // A gain of nothing is no number to divide by: all of those are alike.
-                let by_score = match (fraction.gain, than.gain) {
-                    (0, 0) => Ordering::Equal,
-                    _ => fraction.order(*than),
-                };
-                (live > 0)
-                    .cmp(&(*its_live > 0))
-                    .then(nothing_to_gain(live).cmp(&nothing_to_gain(*its_live)))
-                    .then(by_score)
-                    .then(live.cmp(its_live))
-                    .is_lt()
-            };
-            if best.as_ref().is_none_or(is_better) {
-                best = Some((fraction, live, block));
+        for first in (0..view.blocks()).step_by(GROUP).map(Block) {
+            if best.is_some_and(|(fraction, ..)| !self.group(view, first).may_be_better(pages, fraction)) {
+                continue;
+            }
+            for (block, live) in view.candidates_from(first, GROUP as u32) {
+                let scored = (self.of(live, pages, self.age(view, block), view.erases(block)), live, block);
+                if best.is_none_or(|best| Self::is_better(scored, best, pages)) {
+                    best = Some(scored);
+                }
             }
         }
         best.map(|(.., block)| Choice { block, examined: view.blocks() })
@@ -124,6 +174,7 @@ impl State for CostAge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::scene::Scene;
 
     fn cat(wear: bool) -> CostAge {
         CostAge { score: Score::AgeTimes { wear } }
@@ -150,5 +201,40 @@ mod tests {
         let cat = cat(true);
         let (most, least) = (cat.of(8_191, 8_192, u32::MAX, u32::MAX), cat.of(1, 8_192, u32::MAX, 1));
         assert_eq!(least.order(most), Ordering::Less);
+    }
+
+    proptest::proptest! {
+        /// Whatever the ages, live pages and erase counts are, passing over groups changes no choice.
+        #[test]
+        fn the_choice_is_that_of_a_comparison_of_all(
+            steps in proptest::collection::vec((0u32..300, 0u32..4, 0u64..40), 1..1_500),
+            begun in proptest::bits::u64::ANY,
+            empty in proptest::bool::weighted(0.1),
+            score in 0usize..4,
+        ) {
+            let of = [Score::Benefit, Score::BenefitSealed, Score::AgeTimes { wear: true }, Score::AgeTimes { wear: false }];
+            let mut policy = CostAge { score: of[score] };
+            let mut scene = Scene::new(300, 8, 1, Wants::NOTHING.closed().erases());
+            let mut now = begun >> 40;
+            for (block, losses, time) in steps {
+                now += if time == 39 { 1 << 24 } else { time / 8 };
+                scene.at(now);
+                if !scene.view().counters().is_candidate(Block(block)) {
+                    (0..=losses).for_each(|_| {
+                        scene.write(block, 0);
+                    });
+                }
+                let live = u32::from(scene.view().counters().live(Block(block)));
+                (0..losses.min(live - u32::from(!empty && live > 0))).for_each(|_| {
+                    scene.lose(&[block]);
+                });
+            }
+            let view = scene.view();
+            let scored = view.candidates().map(|(block, live)| {
+                (policy.of(live, 8, policy.age(&view, block), view.erases(block)), live, block)
+            });
+            let best = scored.reduce(|best, this| if CostAge::is_better(this, best, 8) { this } else { best });
+            proptest::prop_assert_eq!(policy.choose(&view).map(|choice| choice.block), best.map(|(.., block)| block));
+        }
     }
 }
