@@ -243,7 +243,15 @@ impl Args {
                 Some(ratio) => ratio,
                 None => {
                     let (ftl, _) = self.lab.ftl(name, &geometry, logical_pages(0.99))?;
-                    SHARE * room(&geometry, &ftl).map_or_else(|largest| largest, |()| 0.99)
+                    let ratio = SHARE * room(&geometry, &ftl).map_or_else(|largest| largest, |()| 0.99);
+                    if logical_pages(ratio) == 0 {
+                        return Err(Failure::Input(format!(
+                            "{name} has no room for a logical page on {} blocks of {} pages; more --blocks would be right",
+                            geometry.blocks(),
+                            geometry.pages_per_block()
+                        )));
+                    }
+                    ratio
                 }
             };
             phelsuma_options::check_logical_pages(&geometry, ratio)?;
