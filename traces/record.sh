@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Record a block trace of real programs on a real filesystem.
 #
-#   programs -> ext4 -> loop device -> nbdfuse -> unix socket -> nbdkit
+#   programs -> ext4 or NTFS -> loop device -> nbdfuse -> unix socket -> nbdkit
 #
 # nbdkit keeps the disk in memory and its log filter writes down every request;
 # nbdlog2csv.py turns that log into a trace. Needs root (mount, losetup) and
-# Linux with FUSE and loop devices; opens no network port. `--help` says more.
+# Linux with FUSE and loop devices; but for squid, nothing opens a network port.
+# `--help` says more.
 
 set -u -o pipefail
 set -m # each background job is a process group of its own, so that it can be ended as one
@@ -15,10 +16,16 @@ usage() {
 usage: record.sh [options] -o TRACE.csv[.zst|.gz]
 
   -o, --output FILE     the trace; .zst and .gz are compressed (required)
-  -w, --workload NAME   mixed (default) | sqlite | postgres | churn
-                          mixed: the other three at the same time
+  -w, --workload NAME   mixed (default): the next three at the same time
+                          sqlite | postgres | churn
+                        oltp: pgbench on 600 MB, 5 GB a round
+                        desktop: an hour at a PC, with its pauses (desktop.py)
+                        proxy: squid and its clients, on loopback (proxy.py)
+                        These three have a disk of 3G, and one round.
   -c, --command CMD     instead of a workload: run CMD with `bash -c`, its
                           working folder on the recorded disk
+  -f, --filesystem FS   ext4 (default), mounted with discard; or ntfs, of
+                        ntfs-3g, which trims nothing
   -s, --size SIZE       size of the disk, with suffix M or G (default 320M)
   -r, --rounds N        rounds (default 6); the filesystem is unmounted between
                           rounds, so that each begins with an empty page cache
@@ -38,16 +45,17 @@ END
 die() { echo "record.sh: $*" >&2; exit 2; }
 say() { echo "record.sh: $*" >&2; }
 
-output="" workload=mixed command="" size=320M rounds=6 work=100 seed=1 user="" pg_bin="" keep_log=""
+output="" workload=mixed command="" filesystem=ext4 size="" rounds="" work=100 seed=1 user="" pg_bin="" keep_log=""
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) usage; exit 0 ;;
-    -o | --output | -w | --workload | -c | --command | -s | --size | -r | --rounds | -n | --work | --seed | --user | --pg-bin | --keep-log)
+    -o | --output | -w | --workload | -c | --command | -f | --filesystem | -s | --size | -r | --rounds | -n | --work | --seed | --user | --pg-bin | --keep-log)
         [ $# -ge 2 ] || die "$1 needs a value"
         case $1 in
         -o | --output) output=$2 ;;
         -w | --workload) workload=$2 ;;
         -c | --command) workload=command command=$2 ;;
+        -f | --filesystem) filesystem=$2 ;;
         -s | --size) size=$2 ;;
         -r | --rounds) rounds=$2 ;;
         -n | --work) work=$2 ;;
@@ -61,10 +69,19 @@ while [ $# -gt 0 ]; do
     esac
 done
 
+# Of some workloads one round is long, and writes much.
+case $workload in
+oltp | desktop | proxy) size=${size:-3G} rounds=${rounds:-1} ;;
+*) size=${size:-320M} rounds=${rounds:-6} ;;
+esac
 [ -n "$output" ] || die "no output: give -o TRACE.csv, TRACE.csv.zst or TRACE.csv.gz"
 case $output in *.csv | *.csv.zst | *.csv.gz) ;; *) die "--output '$output' must end in .csv, .csv.zst or .csv.gz" ;; esac
 [ -d "$(dirname -- "$output")" ] || die "--output '$output': no such folder"
-case $workload in mixed | sqlite | postgres | churn | command) ;; *) die "unknown workload '$workload': mixed, sqlite, postgres or churn" ;; esac
+case $workload in
+mixed | sqlite | postgres | churn | oltp | desktop | proxy | command) ;;
+*) die "unknown workload '$workload'; --help lists them" ;;
+esac
+case $filesystem in ext4 | ntfs) ;; *) die "unknown filesystem '$filesystem': ext4 or ntfs" ;; esac
 [[ $size =~ ^[1-9][0-9]*[MG]$ ]] || die "--size '$size' is not a number with M or G, such as 320M"
 for pair in "rounds $rounds" "work $work" "seed $seed"; do
     [[ ${pair#* } =~ ^[1-9][0-9]{0,8}$ ]] || die "--${pair% *} '${pair#* }' is not a number from 1"
@@ -74,15 +91,16 @@ done
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
+workloads=(sqlite postgres churn oltp desktop proxy command)
 has() { # does workload $1 take part?
-    [ "$workload" = "$1" ] || { [ "$workload" = mixed ] && [ "$1" != command ]; }
+    case $workload/$1 in mixed/sqlite | mixed/postgres | mixed/churn) ;; *) [ "$workload" = "$1" ] ;; esac
 }
 missing=() packages=()
 need() { command -v "$1" >/dev/null || { missing+=("$1"); packages+=("$2"); }; }
 need nbdkit nbdkit
 need nbdfuse nbdfuse
 need fusermount3 fuse3
-need mkfs.ext4 e2fsprogs
+if [ "$filesystem" = ntfs ]; then need mkfs.ntfs ntfs-3g; else need mkfs.ext4 e2fsprogs; fi
 need losetup mount
 need mount mount
 need fstrim util-linux
@@ -90,7 +108,11 @@ need setpriv util-linux
 need python3 python3
 case $output in *.zst) need zstd zstd ;; *.gz) need gzip gzip ;; esac
 if has sqlite; then need sqlite3 sqlite3; fi
-if has postgres; then
+if has proxy; then need squid squid; fi
+for name in desktop proxy; do
+    if has $name; then [ -r "$here/$name.py" ] || die "no $here/$name.py"; fi
+done
+if has postgres || has oltp; then
     if [ -z "$pg_bin" ]; then
         for folder in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V -r) "$(dirname -- "$(command -v initdb || echo /)")"; do
             if [ -x "$folder/initdb" ]; then pg_bin=$folder; break; fi
@@ -145,11 +167,13 @@ clean_up() {
     trap '' INT TERM HUP
     exec 3>&2 2>/dev/null # no notices of the shell about ended jobs
     for job in "${jobs[@]}"; do end_process "-$job"; done
-    postmaster=$(head -n 1 "$temp/disk/postgres/postmaster.pid" 2>/dev/null)
-    if [ -n "$postmaster" ] && [ "$(readlink "/proc/$postmaster/cwd")" = "$temp/disk/postgres" ]; then
-        # QUIT: stop at once, its disk goes away anyway
-        end_process "$postmaster" QUIT
-    fi
+    for folder in "$temp/disk/postgres" "$temp/disk/oltp"; do
+        postmaster=$(head -n 1 "$folder/postmaster.pid" 2>/dev/null)
+        if [ -n "$postmaster" ] && [ "$(readlink "/proc/$postmaster/cwd")" = "$folder" ]; then
+            # QUIT: stop at once, its disk goes away anyway
+            end_process "$postmaster" QUIT
+        fi
+    done
     [ ${#jobs[@]} = 0 ] || wait "${jobs[@]}"
     exec 2>&3
     unmount "$temp/disk" || left=1
@@ -191,18 +215,27 @@ nbdkit --foreground --exit-with-parent --unix "$temp/log/nbd.sock" --filter=log 
     memory size="$size" logfile="$temp/log/requests" >"$temp/log/nbdkit" 2>&1 &
 nbdkit_pid=$!
 wait_for test -S "$temp/log/nbd.sock" || die "nbdkit did not start: $(tail -n 1 "$temp/log/nbdkit")"
-# -C 1: one connection, so that the log has the requests in one order.
-nbdfuse -C 1 --pidfile "$temp/log/nbdfuse.pid" "$temp/nbd/disk" \
+# One connection and one thread: the log has the requests in the order in which the kernel issues them. With several
+# threads one in ten of a file written in order overtakes another.
+nbdfuse -C 1 -s --pidfile "$temp/log/nbdfuse.pid" "$temp/nbd/disk" \
     "nbd+unix:///?socket=$temp/log/nbd.sock" >"$temp/log/nbdfuse" 2>&1 &
 nbdfuse_pid=$!
 wait_for test -s "$temp/log/nbdfuse.pid" || die "nbdfuse did not start: $(tail -n 1 "$temp/log/nbdfuse")"
 loop=$(losetup --find --show --direct-io=on "$temp/nbd/disk") || die "no loop device"
 
-attach() { mount -o discard "$loop" "$temp/disk" || die "cannot mount"; }
+if [ "$filesystem" = ntfs ]; then
+    make=(mkfs.ntfs -q -Q -F -c 4096 -p 0 -S 63 -H 255)
+    # Files have no owners of their own there: all of them are the user's.
+    mount=(mount -t ntfs-3g -o "big_writes,uid=$(id -u "$user"),gid=$(id -g "$user"),umask=077")
+else
+    make=(mkfs.ext4 -q -b 4096)
+    mount=(mount -o discard)
+fi
+attach() { "${mount[@]}" "$loop" "$temp/disk" || die "cannot mount"; }
 
-mkfs.ext4 -q -b 4096 "$loop" || die "mkfs.ext4 failed"
+"${make[@]}" "$loop" || die "${make[0]} failed"
 attach
-for name in sqlite postgres churn command; do
+for name in "${workloads[@]}"; do
     if has $name; then mkdir "$temp/disk/$name" && chown "$user" "$temp/disk/$name" && chmod 700 "$temp/disk/$name"; fi
 done
 
@@ -287,12 +320,36 @@ work_churn() {
     done
 }
 
+work_oltp() {
+    export PGHOST=$sockets PGDATABASE=postgres
+    if [ "$round" = 1 ]; then
+        "$pg_bin/initdb" -D . -U postgres --auth=trust --no-locale -E UTF8 --wal-segsize=4 >/dev/null || return 1
+        cat >>postgresql.conf <<END
+listen_addresses = ''
+unix_socket_directories = '$sockets'
+shared_buffers = 64MB
+min_wal_size = 32MB
+max_wal_size = 256MB
+checkpoint_timeout = 60s
+END
+    fi
+    "$pg_bin/pg_ctl" -D . -w -s -l server.log start || return 1
+    [ "$round" != 1 ] || "$pg_bin/pgbench" -U postgres -i -q -s 40 >/dev/null 2>&1 || return 1
+    "$pg_bin/pgbench" -U postgres -n -c 8 -t $((13000 * work / 100)) --random-seed="$random" >/dev/null 2>&1 || return 1
+    "$pg_bin/pg_ctl" -D . -w -s -m fast stop
+}
+
+# The programs come as text: the user may not be able to read the folder of this script.
+work_desktop() { mkdir "$round" && cd "$round" && python3 -c "$program" --minutes "$((work * 6 / 10)).$((work * 6 % 10))" --seed "$random"; }
+work_proxy() { mkdir "$round" && cd "$round" && python3 -c "$program" --requests "$((2400 * work))" --seed "$random"; }
+
 work_command() { bash -c "$command"; }
 
 run_work() { # start workload $1 of this round in the background
     local name=$1
     (
         cd "$temp/disk/$name" || exit 1
+        case $name in desktop | proxy) program=$(cat "$here/$name.py") && export program || exit 1 ;; esac
         export round work pg_bin command random=$((seed * 1000 + round)) sockets=$temp/socket HOME=$temp/disk/$name
         export -f "work_$name"
         exec setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups \
@@ -304,7 +361,7 @@ run_work() { # start workload $1 of this round in the background
 started=$(date +%s)
 for round in $(seq "$rounds"); do
     jobs=()
-    for name in sqlite postgres churn command; do
+    for name in "${workloads[@]}"; do
         if has $name; then run_work $name; fi
     done
     say "round $round of $rounds: $workload"
@@ -312,7 +369,7 @@ for round in $(seq "$rounds"); do
         wait "${jobs[i]}" || die "a program of workload '$workload' failed in round $round"
         unset "jobs[i]"
     done
-    fstrim "$temp/disk" || die "fstrim failed"
+    [ "$filesystem" = ntfs ] || fstrim "$temp/disk" || die "fstrim failed"
     unmount "$temp/disk" || exit 1
     [ "$round" = "$rounds" ] || attach
 done
@@ -327,14 +384,22 @@ kill -TERM "$nbdkit_pid"; wait "$nbdkit_pid" 2>/dev/null; nbdkit_pid=""
 
 version() { "$@" 2>&1 | grep -o -m 1 '[0-9][0-9]*\.[0-9][0-9.]*' | head -n 1; }
 what="workload: $workload, $rounds rounds, work $work %, seed $seed"
+if [ "$filesystem" = ntfs ]; then
+    disk="NTFS with 4096-byte clusters"
+    made="ntfs-3g $(version ntfs-3g --version)"
+else
+    disk="ext4 with 4096-byte blocks, mounted with discard"
+    made="mke2fs $(version mkfs.ext4 -V)"
+fi
 programs=""
 if has sqlite; then programs+=", SQLite $(version sqlite3 --version)"; fi
-if has postgres; then programs+=", PostgreSQL $(version "$pg_bin/postgres" --version)"; fi
+if has proxy; then programs+=", Squid $(version squid --version)"; fi
+if has postgres || has oltp; then programs+=", PostgreSQL $(version "$pg_bin/postgres" --version)"; fi
 if has churn; then programs+=", coreutils $(version cp --version)"; fi
 comments=(
     --comment "Phelsuma block trace, recorded $(date -u +%F) by traces/record.sh"
-    --comment "$what; disk $size, ext4 with 4096-byte blocks, mounted with discard"
-    --comment "stack: Linux $(uname -r | grep -o '^[0-9]*\.[0-9]*'), mke2fs $(version mkfs.ext4 -V), loop device with direct I/O, nbdfuse $(version nbdfuse --version), nbdkit $(version nbdkit --version)"
+    --comment "$what; disk $size, $disk"
+    --comment "stack: Linux $(uname -r | grep -o '^[0-9]*\.[0-9]*'), $made, loop device with direct I/O, nbdfuse $(version nbdfuse --version), nbdkit $(version nbdkit --version)"
 )
 [ -z "$programs" ] || comments+=(--comment "programs: ${programs#, }")
 comments+=(

@@ -246,7 +246,7 @@ impl Args {
                     let ratio = SHARE * room(&geometry, &ftl).map_or_else(|largest| largest, |()| 0.99);
                     if logical_pages(ratio) == 0 {
                         return Err(Failure::Input(format!(
-                            "{name} has no room for a logical page on {} blocks of {} pages; more --blocks would be right",
+                            "{name} has too little room for logical pages on {} blocks of {} pages; more --blocks would be right",
                             geometry.blocks(),
                             geometry.pages_per_block()
                         )));

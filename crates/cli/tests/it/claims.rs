@@ -5,6 +5,7 @@
 use crate::common::{phelsuma, prints, refused_with, words};
 use phelsuma_claims::{Store, StoredRun};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -521,4 +522,31 @@ fn stored_verdicts_of_the_papers_here_stand() {
             prints(&format!("claims check {paper} --papers {papers} --scale {scale}"));
         }
     }
+}
+
+/// A run is found by its command. A trace that was recorded anew keeps its name, and runs of the one before are not its.
+#[test]
+fn stored_runs_are_of_the_traces_that_are_here() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut requests = BTreeMap::new();
+    for folder in fs::read_dir(root.join("papers")).unwrap().map(|entry| entry.unwrap().path()) {
+        let runs = Store::open(&root.join("papers"), folder.file_name().unwrap().to_str().unwrap()).unwrap().runs().unwrap();
+        for run in runs.iter() {
+            // What `trace info` found, or a run's input.
+            let (input, requests_of) = match &run.result["input"] {
+                Value::Null => (&run.result, "requests"),
+                input => (input, "records"),
+            };
+            let file = input["file"].as_str().or(input["files"][0]["file"].as_str());
+            let Some(file) = file.filter(|file| file.starts_with("traces/")) else { continue };
+            let here = requests.entry(file.to_string()).or_insert_with(|| {
+                let found = prints(&format!("trace info {} --json", root.join(file).display()));
+                let found: Value = serde_json::from_str(&found).unwrap();
+                (found["requests"].clone(), found["duration_ns"].clone())
+            });
+            let ran = (input[requests_of].clone(), input["duration_ns"].clone());
+            assert_eq!((&ran.0, &ran.1), (&here.0, &here.1), "{file} is another trace than that of '{}'", run.command);
+        }
+    }
+    assert!(!requests.is_empty(), "no run of a trace is stored");
 }

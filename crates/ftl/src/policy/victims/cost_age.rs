@@ -196,6 +196,15 @@ mod tests {
         assert_eq!(without.of(4, 8, 100, 3).order(without.of(2, 8, 30, 2)), Ordering::Less);
     }
 
+    /// The best so far lost a page just now: its gain is nothing. So has an emptier one of the next group.
+    #[test]
+    fn of_blocks_without_age_the_emptiest_is_taken_from_any_group() {
+        let mut scene = Scene::new(130, 8, 1, Wants::NOTHING.times());
+        scene.at(5).write(3, 0).write(70, 0).lose(&[3, 70, 70]);
+        let mut policy = CostAge { score: Score::Benefit };
+        assert_eq!(policy.choose(&scene.view()).map(|choice| choice.block), Some(Block(70)));
+    }
+
     #[test]
     fn the_largest_numbers_there_can_be_do_not_overflow() {
         let cat = cat(true);
