@@ -81,6 +81,7 @@ case $workload in
 mixed | sqlite | postgres | churn | oltp | desktop | proxy | command) ;;
 *) die "unknown workload '$workload'; --help lists them" ;;
 esac
+[ "$workload" != command ] || [ -n "$command" ] || die "workload 'command' wants one: -c CMD"
 case $filesystem in ext4 | ntfs) ;; *) die "unknown filesystem '$filesystem': ext4 or ntfs" ;; esac
 [[ $size =~ ^[1-9][0-9]*[MG]$ ]] || die "--size '$size' is not a number with M or G, such as 320M"
 for pair in "rounds $rounds" "work $work" "seed $seed"; do
