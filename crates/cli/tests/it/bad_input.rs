@@ -235,7 +235,10 @@ const WRONG: &[(&str, &str)] = &[
     ("CRASH --ratio 1", "between 0 and 1"),
     ("CRASH --ratio 0.99", ", or more --blocks"),
     ("CRASH --ratio 1e-9", "not one logical page"),
-    ("soak --ftl geckoftl --cycles 1 --blocks 16", "geckoftl has too little room for logical pages on 16 blocks of 4 pages"),
+    (
+        "soak --ftl geckoftl --cycles 1 --blocks 16",
+        "geckoftl has too little room for logical pages on 16 blocks of 4 pages",
+    ),
     ("soak --ftl geckoftl --cycles 1 --ratio 1e-9", "not one logical page"),
     ("CRASH --channels 128", "must be from 128"),
     ("CRASH --threads 0", "--threads"),

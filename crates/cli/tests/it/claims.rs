@@ -530,7 +530,8 @@ fn stored_runs_are_of_the_traces_that_are_here() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut requests = BTreeMap::new();
     for folder in fs::read_dir(root.join("papers")).unwrap().map(|entry| entry.unwrap().path()) {
-        let runs = Store::open(&root.join("papers"), folder.file_name().unwrap().to_str().unwrap()).unwrap().runs().unwrap();
+        let runs =
+            Store::open(&root.join("papers"), folder.file_name().unwrap().to_str().unwrap()).unwrap().runs().unwrap();
         for run in runs.iter() {
             // What `trace info` found, or a run's input.
             let (input, requests_of) = match &run.result["input"] {
