@@ -275,22 +275,20 @@ work_sqlite() {
     sqlite3 app.db ".backup backup-$round.db" && rm -f "backup-$((round - 1)).db"
 }
 
-work_postgres() {
+# Starts PostgreSQL. The first round makes it: pgbench's tables at scale $1, settings from the other arguments.
+begin_postgres() {
     export PGHOST=$sockets PGDATABASE=postgres
     if [ "$round" = 1 ]; then
         "$pg_bin/initdb" -D . -U postgres --auth=trust --no-locale -E UTF8 --wal-segsize=4 >/dev/null || return 1
-        cat >>postgresql.conf <<END
-listen_addresses = ''
-unix_socket_directories = '$sockets'
-shared_buffers = 16MB
-min_wal_size = 16MB
-max_wal_size = 32MB
-checkpoint_timeout = 30s
-autovacuum_naptime = 5s
-END
+        printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$sockets'" "${@:2}" >>postgresql.conf
     fi
     "$pg_bin/pg_ctl" -D . -w -s -l server.log start || return 1
-    [ "$round" != 1 ] || "$pg_bin/pgbench" -U postgres -i -q -s 2 >/dev/null 2>&1 || return 1
+    [ "$round" != 1 ] || "$pg_bin/pgbench" -U postgres -i -q -s "$1" >/dev/null 2>&1
+}
+
+work_postgres() {
+    begin_postgres 2 'shared_buffers = 16MB' 'min_wal_size = 16MB' 'max_wal_size = 32MB' \
+        'checkpoint_timeout = 30s' 'autovacuum_naptime = 5s' || return 1
     "$pg_bin/pgbench" -U postgres -n -c 4 -t $((1500 * work / 100)) --random-seed="$random" >/dev/null 2>&1 || return 1
     "$pg_bin/pg_dump" -U postgres -f dump.sql && sync dump.sql || return 1
     "$pg_bin/pg_ctl" -D . -w -s -m fast stop
@@ -322,20 +320,8 @@ work_churn() {
 }
 
 work_oltp() {
-    export PGHOST=$sockets PGDATABASE=postgres
-    if [ "$round" = 1 ]; then
-        "$pg_bin/initdb" -D . -U postgres --auth=trust --no-locale -E UTF8 --wal-segsize=4 >/dev/null || return 1
-        cat >>postgresql.conf <<END
-listen_addresses = ''
-unix_socket_directories = '$sockets'
-shared_buffers = 64MB
-min_wal_size = 32MB
-max_wal_size = 256MB
-checkpoint_timeout = 60s
-END
-    fi
-    "$pg_bin/pg_ctl" -D . -w -s -l server.log start || return 1
-    [ "$round" != 1 ] || "$pg_bin/pgbench" -U postgres -i -q -s 40 >/dev/null 2>&1 || return 1
+    begin_postgres 40 'shared_buffers = 64MB' 'min_wal_size = 32MB' 'max_wal_size = 256MB' \
+        'checkpoint_timeout = 60s' || return 1
     "$pg_bin/pgbench" -U postgres -n -c 8 -t $((13000 * work / 100)) --random-seed="$random" >/dev/null 2>&1 || return 1
     "$pg_bin/pg_ctl" -D . -w -s -m fast stop
 }
@@ -352,7 +338,7 @@ run_work() { # start workload $1 of this round in the background
         cd "$temp/disk/$name" || exit 1
         case $name in desktop | proxy) program=$(cat "$here/$name.py") && export program || exit 1 ;; esac
         export round work pg_bin command random=$((seed * 1000 + round)) sockets=$temp/socket HOME=$temp/disk/$name
-        export -f "work_$name"
+        export -f begin_postgres "work_$name"
         exec setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups \
             bash -c "work_$name" </dev/null
     ) &

@@ -37,8 +37,16 @@ pub struct StoredRun {
 impl StoredRun {
     /// A run of this version and this code.
     pub fn new(command: &str, mut result: Value) -> Self {
-        // The one part that differs from machine to machine.
+        // What differs from machine to machine: cost, and the folder of public traces. The command has a variable for it.
         result.as_object_mut().and_then(|object| object.remove("machine"));
+        for file in result.pointer_mut("/input/files").and_then(Value::as_array_mut).into_iter().flatten() {
+            let path = file["file"].as_str().unwrap_or_default();
+            let is_its =
+                |word: &&str| word.split_once('/').is_some_and(|(_, file)| path.ends_with(&format!("/{file}")));
+            if let Some(word) = command.split(' ').find(|word| word.starts_with('$') && is_its(word)) {
+                file["file"] = word.into();
+            }
+        }
         Self { command: command.into(), version: VERSION.into(), sources: SOURCES.into(), result }
     }
 
@@ -129,6 +137,14 @@ mod tests {
 
     fn lines(bytes: &[u8]) -> String {
         String::from_utf8(zstd::decode_all(bytes).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_run_has_no_folder_of_one_machine() {
+        let result = serde_json::json!({"input": {"files": [{"file": "/a/folder/b/c.zst"}, {"file": "traces/d.zst"}]}});
+        let run = StoredRun::new("run --trace $PHELSUMA_TRACES/b/c.zst --loops 2", result);
+        let file = |n: usize| run.result["input"]["files"][n]["file"].clone();
+        assert_eq!([file(0), file(1)], ["$PHELSUMA_TRACES/b/c.zst", "traces/d.zst"]);
     }
 
     #[test]

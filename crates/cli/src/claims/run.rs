@@ -1,7 +1,7 @@
 //! `phelsuma claims run`: runs that are missing are made and stored, and verdicts are made of all of them.
 
 use super::paper::{PaperArgs, ScaleArg, summary};
-use super::task::{Task, look_at, task};
+use super::task::{Task, as_stored, look_at, task};
 use crate::errors::{Failure, Outcome};
 use crate::progress::Bars;
 use crate::{output, table};
@@ -73,7 +73,7 @@ pub(super) fn main(args: &Args) -> Outcome {
                             let key = store.write_run(&run)?;
                             Ok((run.result, Some(key)))
                         }
-                        Err(Failure::Input(why) | Failure::Failed(why)) => Err(why),
+                        Err(Failure::Input(why) | Failure::Failed(why)) => Err(as_stored(&why)),
                         Err(other) => return Err(other),
                     },
                 }
@@ -164,7 +164,7 @@ fn run_all(args: &Args, store: &Store, to_do: Vec<ToDo>, results: &mut Results) 
     let mut failed = None;
     for (name, outcome) in outcomes {
         let result = outcome?.map_err(|error| {
-            let why = format!("{name}: {error}");
+            let why = format!("{name}: {}", as_stored(&error.to_string()));
             // What cannot be is the answer that a claim asked for; what was begun and not completed is a defect.
             if !matches!(error, RunError::Input(_)) {
                 failed.get_or_insert_with(|| why.clone());

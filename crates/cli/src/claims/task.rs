@@ -46,7 +46,7 @@ pub(super) enum Task {
 pub(super) fn task(command: Option<&str>, scale: Scale) -> Result<Task, String> {
     let command = command.ok_or_else(|| format!("there is nothing to run at the {} scale", scale.name()))?;
     let why = |failure: Failure| match failure {
-        Failure::Input(text) | Failure::Failed(text) => in_short(&text),
+        Failure::Input(text) | Failure::Failed(text) => as_stored(&text),
         Failure::Shown | Failure::Interrupted | Failure::ClosedPipe => String::new(),
     };
     let mut words: Vec<String> = command.split_whitespace().map(str::to_string).collect();
@@ -84,7 +84,12 @@ pub(super) fn look_at(trace: &TraceArgs) -> Outcome<Value> {
     Ok(said)
 }
 
-/// Without what there is instead, which changes with every FTL that is added.
-fn in_short(text: &str) -> String {
-    text.split("; known are ").next().unwrap_or(text).to_string()
+/// A reason without what there is instead, which changes with every FTL that is added. Nor does it have the folder of
+/// public traces, which is one machine's.
+pub(super) fn as_stored(text: &str) -> String {
+    let text = text.split("; known are ").next().unwrap_or(text);
+    match phelsuma_options::trace_folder() {
+        Ok(folder) => text.replace(&*folder.to_string_lossy(), TRACES),
+        Err(_) => text.to_string(),
+    }
 }

@@ -438,7 +438,7 @@ value = 2
     let why = of("/nonexistent");
     assert!(why.contains("there is no folder /nonexistent; fetch them with `phelsuma trace get --all`"), "{why}");
     let why = of(papers.to_str().unwrap());
-    assert!(why.contains("some.trace: cannot be opened"), "{why}");
+    assert!(why.contains("$PHELSUMA_TRACES/some.trace: cannot be opened"), "{why}");
     // Without the variable, the folder that `trace get` fetches into.
     let why = of("");
     assert!(why.contains("there is no folder /nonexistent/phelsuma/traces; fetch them"), "{why}");
@@ -533,13 +533,14 @@ fn stored_runs_are_of_the_traces_that_are_here() {
         let runs =
             Store::open(&root.join("papers"), folder.file_name().unwrap().to_str().unwrap()).unwrap().runs().unwrap();
         for run in runs.iter() {
-            // What `trace info` found, or a run's input.
-            let (input, requests_of) = match &run.result["input"] {
+            let path = run.result["input"]["files"][0]["file"].as_str().unwrap_or_default();
+            assert!(!path.starts_with('/'), "{path} is a path of one machine");
+            let Some(file) = run.command.split(' ').find(|word| word.starts_with("traces/")) else { continue };
+            // A run's input, or what `trace info` found.
+            let (input, requests_of) = match &run.result["input"]["records"] {
                 Value::Null => (&run.result, "requests"),
-                input => (input, "records"),
+                _ => (&run.result["input"], "records"),
             };
-            let file = input["file"].as_str().or(input["files"][0]["file"].as_str());
-            let Some(file) = file.filter(|file| file.starts_with("traces/")) else { continue };
             let here = requests.entry(file.to_string()).or_insert_with(|| {
                 let found = prints(&format!("trace info {} --json", root.join(file).display()));
                 let found: Value = serde_json::from_str(&found).unwrap();

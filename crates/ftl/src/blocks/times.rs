@@ -253,6 +253,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ages_of_many_are_those_of_each() {
+        for mut moments in [Moments::new(6), Moments::coarse(6, 1 << 13)] {
+            (0..6).for_each(|index| moments.set(index, 100 << index));
+            let mut ages = [7; 4];
+            moments.ages(3, 5_000, &mut ages);
+            let each = [3, 4, 5].map(|index| moments.age(index, 5_000));
+            assert_eq!(ages[..3], each, "{moments:?}");
+        }
+    }
+
+    #[test]
     fn the_papers_656_kb_at_41_gb() {
         // 41 GB of blocks of 512 KB, two moments of four bytes each.
         let blocks = (41u64 << 30) / (512 << 10);

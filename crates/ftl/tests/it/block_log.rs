@@ -6,7 +6,6 @@ use phelsuma_nand::sim::{Decay, EraseFault, ProgramFault};
 use phelsuma_nand::{Block, Geometry, Kind, Nand, Page, Spare, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const LOG: &str = "geckoftl+log";
 const ANEW: &str = "block log written anew";
@@ -394,7 +393,8 @@ fn mutants_of_the_block_log_go_wrong() {
     ];
     for (barrier, suffer) in tries {
         let forget = |config: &mut Config| (config.forgets, config.name) = (Some(barrier), "mutant".into());
-        let found = (1..=6).find(|seed| catch_unwind(AssertUnwindSafe(|| suffer(&forget, *seed))).is_err());
+        let found = (1..=6)
+            .find(|seed| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| suffer(&forget, *seed))).is_err());
         println!("{barrier:?}: seed {found:?}");
         assert!(found.is_some(), "{barrier:?} is forgotten, and nothing goes wrong");
     }
