@@ -181,7 +181,7 @@ impl Drive {
         let (ended, requests) = saved.take(|from| Ok((bool::load(from)?, u64::load(from)?)))?;
         for _ in 0..requests {
             let Some(request) = source.next(self).map_err(input_error)? else { break };
-            self.pass_over(&request);
+            self.pass_over(request);
         }
         saved.take(|from| {
             self.counts = HostCounts { requests, write_pages: u64::load(from)?, ..HostCounts::default() };

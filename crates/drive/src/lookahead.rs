@@ -14,34 +14,37 @@ const AHEAD: usize = 16;
 /// An endless source, a few requests at a time.
 pub(crate) struct Lookahead<'a> {
     source: &'a mut dyn Source,
-    /// The next request last.
     drawn: Vec<PageRequest>,
+    /// The next of these.
+    at: usize,
     pages: Vec<LogicalPage>,
 }
 
 impl<'a> Lookahead<'a> {
     pub(crate) fn new(source: &'a mut dyn Source) -> Self {
-        Self { source, drawn: Vec::with_capacity(AHEAD), pages: Vec::with_capacity(AHEAD) }
+        Self { source, drawn: Vec::with_capacity(AHEAD), at: 0, pages: Vec::with_capacity(AHEAD) }
     }
 
     /// The next request; None where the source has ended.
     #[inline]
-    pub(crate) fn next(&mut self, drive: &Drive) -> Result<Option<PageRequest>, TraceError> {
-        if self.drawn.is_empty() {
+    pub(crate) fn next(&mut self, drive: &Drive) -> Result<Option<&PageRequest>, TraceError> {
+        if self.at == self.drawn.len() {
             self.draw(drive)?;
         }
-        Ok(self.drawn.pop())
+        self.at += 1;
+        Ok(self.drawn.get(self.at - 1))
     }
 
     #[inline(never)]
     fn draw(&mut self, drive: &Drive) -> Result<(), TraceError> {
         self.pages.clear();
+        self.drawn.clear();
+        self.at = 0;
         while self.drawn.len() < AHEAD {
             let Some(request) = self.source.next_request()? else { break };
             self.pages.push(LogicalPage(u32::try_from(request.first).unwrap_or(u32::MAX)));
             self.drawn.push(request);
         }
-        self.drawn.reverse();
         drive.ftl().warm(drive.nand(), &self.pages);
         Ok(())
     }

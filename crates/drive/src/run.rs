@@ -241,7 +241,7 @@ fn pump(
         if request.at_ns > ARRIVAL_MAX_NS {
             return Err(RunError::Failed("the workload's time is over that of the simulation".into()));
         }
-        drive.submit(&request)?;
+        drive.submit(request)?;
         if drive.counts().write_pages >= next_look
             && let Some(m) = &mut measurement
         {

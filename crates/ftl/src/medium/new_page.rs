@@ -6,10 +6,10 @@ use phelsuma_nand::{Content, Kind};
 /// The content of a page to be programmed.
 pub(crate) struct NewPage<'a> {
     pub(crate) kind: Kind,
+    pub(crate) data_crc: u32,
     pub(crate) key: u32,
     pub(crate) version: u64,
     pub(crate) content: Content<'a>,
-    pub(crate) data_crc: u32,
     /// What else the spare area says.
     pub(crate) marks: SpareMarks,
 }

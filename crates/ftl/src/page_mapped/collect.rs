@@ -327,11 +327,12 @@ impl PageMapped {
         let (mut done, mut left) = (Ok(at), most);
         // Pages that are reported stale meanwhile wait no longer.
         while left > 0 && !self.collecting.live.is_empty() && done.is_ok() {
-            let most = left.min(self.collecting.live.len()).min(if all_first { move_buffer::PAGES } else { 1 });
+            let is_one_by_one = !all_first || self.mapping.judges_by_flash() && self.mapping.has_pending_trims();
+            let most = left.min(self.collecting.live.len()).min(if is_one_by_one { 1 } else { move_buffer::PAGES });
             moving.clear();
-            let (mut lost, mut batch, mut waits_for_trim) = (Ok(()), 0, false);
-            for index in 0..most {
-                let page = self.blocks.geometry().page(victim, u32::from(self.collecting.live[index]));
+            let (mut lost, mut batch, mut waits_for_trim) = (None, 0, false);
+            while batch < most && lost.is_none() {
+                let page = self.blocks.geometry().page(victim, u32::from(self.collecting.live[batch]));
                 let (read, ready) = nand.read(page, Op::new(at, why.purpose()));
                 match read {
                     // Where the mapping is on flash, it records data that have gone bad as lost: their copy would look
@@ -342,23 +343,27 @@ impl PageMapped {
                             && spare.key < self.shape.logical_pages
                             && (!marks_lost || content.crc() == spare.data_crc) =>
                     {
-                        match self.mapping.judge(LogicalPage(spare.key), page) {
-                            Judgement::Live => moving.push(page, spare, content, ready),
-                            Judgement::Stale if self.is_stale_by_pending_trim(LogicalPage(spare.key)) => {
-                                waits_for_trim = true;
-                                break;
-                            }
-                            Judgement::Stale => {
-                                self.validity.leave(self.blocks.geometry(), page);
-                                self.drop_count(page);
-                            }
-                        }
+                        moving.push(page, spare, content, ready);
                     }
                     PageRead::Erased if !all_first => {}
-                    _ => lost = lost.and_then(|()| self.lose(nand, page, at)),
+                    _ => lost = Some(page),
                 }
-                batch = index + 1;
+                batch += 1;
             }
+            self.warm_moving(nand, &moving);
+            moving.keep(|page| match self.mapping.judge(LogicalPage(page.spare.key), page.from) {
+                Judgement::Live => true,
+                Judgement::Stale if self.is_stale_by_pending_trim(LogicalPage(page.spare.key)) => {
+                    (waits_for_trim, batch) = (true, 0);
+                    false
+                }
+                Judgement::Stale => {
+                    self.validity.leave(self.blocks.geometry(), page.from);
+                    self.drop_count(page.from);
+                    false
+                }
+            });
+            let lost = lost.map_or(Ok(()), |page| self.lose(nand, page, at));
             if !self.blocks.keeps(Barrier::CopiesBeforeErase) {
                 let _ = nand.erase(victim, Op::new(at, Purpose::Gc));
             }
@@ -374,6 +379,16 @@ impl PageMapped {
         }
         self.collecting.moving = moving;
         done
+    }
+
+    /// What is needed next of the mapping is fetched from the host's memory: of a large drive each entry is somewhere
+    /// else.
+    #[inline]
+    pub(super) fn warm_moving<N: Nand>(&self, nand: &N, moving: &move_buffer::MoveBuffer) {
+        if !self.mapping.warm(nand, moving.keys(), false) {
+            let places = moving.keys().filter(|key| self.mapping.in_table(*key).is_some());
+            core::hint::black_box(places.count());
+        }
     }
 
     /// A live page of a victim that cannot say whose it is any more; the mapping can.
@@ -404,7 +419,6 @@ impl PageMapped {
     ) -> Result<Time, FtlError> {
         let mut done = at;
         let page_bytes = self.blocks.geometry().page_bytes();
-        self.mapping.warm(nand, moving.keys(), false);
         for index in 0..moving.pages() {
             let (page, content) = moving.get(index, page_bytes);
             let key = LogicalPage(page.spare.key);

@@ -158,6 +158,7 @@ impl PageMapped {
                     moving.push(page, spare, content, ready);
                 }
             }
+            self.warm_moving(nand, &moving);
             self.tally.pages_in_order += moving.pages() as u64;
             done = self
                 .write_moved(nand, &moving, why, at)

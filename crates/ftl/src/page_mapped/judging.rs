@@ -13,6 +13,9 @@ use crate::barriers::Barrier;
 use alloc::vec::Vec;
 use phelsuma_nand::{Block, Kind, LogicalPage, Nand, Op, Page, SpareRead, Time};
 
+/// How many pages are judged together.
+const AT_ONCE: usize = 16;
+
 impl PageMapped {
     /// Finds the live pages of a victim of user pages (`collecting.live`). When they are known.
     pub(super) fn find_live<N: Nand>(
@@ -124,23 +127,32 @@ impl PageMapped {
         let answer = if self.mapping.is_damaged() { Answer::Uncertain } else { answer };
         let mut known = read.iter();
         self.collecting.dead.clear();
-        for index in live {
-            let page = geometry.page(victim, u32::from(*index));
-            let spare = known.next().copied();
-            let keep = match spare.unwrap_or_else(|| nand.read_spare(page, op).0) {
-                SpareRead::Erased => false,
-                // Its owner comes out when it is read in full. Without an owner nothing is lost.
-                SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),
-                SpareRead::Written(spare) => {
-                    let key = LogicalPage(spare.key);
-                    let sound = spare.kind == Kind::User && spare.key < self.shape.logical_pages;
-                    sound
-                        && self.mapping.judge(key, page) == Judgement::Live
-                        && (answer != Answer::Uncertain || self.is_named(nand, (key, page), at))
+        for some in live.chunks(AT_ONCE) {
+            let mut spares = [SpareRead::Erased; AT_ONCE];
+            for (spare, index) in spares.iter_mut().zip(some) {
+                let page = geometry.page(victim, u32::from(*index));
+                *spare = known.next().copied().unwrap_or_else(|| nand.read_spare(page, op).0);
+            }
+            // Their entries are fetched together from the host's memory.
+            let keys = spares.iter().filter_map(|read| key_of(read, self.shape.logical_pages));
+            core::hint::black_box(keys.filter(|key| self.mapping.in_table(*key).is_some()).count());
+            for (index, spare) in some.iter().zip(&spares) {
+                let page = geometry.page(victim, u32::from(*index));
+                let keep = match spare {
+                    SpareRead::Erased => false,
+                    // Its owner comes out when it is read in full. Without an owner nothing is lost.
+                    SpareRead::Unreadable => self.mapping.owner_of(mapping_io!(self, nand, at), page).is_some(),
+                    SpareRead::Written(written) => {
+                        let key = LogicalPage(written.key);
+                        let sound = written.kind == Kind::User && written.key < self.shape.logical_pages;
+                        sound
+                            && self.mapping.judge(key, page) == Judgement::Live
+                            && (answer != Answer::Uncertain || self.is_named(nand, (key, page), at))
+                    }
+                };
+                if !keep {
+                    self.collecting.dead.push(*index);
                 }
-            };
-            if !keep {
-                self.collecting.dead.push(*index);
             }
         }
     }
@@ -162,12 +174,17 @@ impl PageMapped {
             let geometry = *self.blocks.geometry();
             read.extend(live.iter().map(|index| nand.read_spare(geometry.page(victim, u32::from(*index)), op).0));
             let logical_pages = self.shape.logical_pages;
-            let keys = read.iter().filter_map(|read| match read {
-                SpareRead::Written(spare) if spare.key < logical_pages => Some(LogicalPage(spare.key)),
-                _ => None,
-            });
+            let keys = read.iter().filter_map(|read| key_of(read, logical_pages));
             self.mapping.look_up_for_judging(mapping_io!(self, nand, op.at), keys);
         }
         read
+    }
+}
+
+/// The logical page that a spare area names.
+fn key_of(read: &SpareRead, logical_pages: u32) -> Option<LogicalPage> {
+    match read {
+        SpareRead::Written(spare) if spare.key < logical_pages => Some(LogicalPage(spare.key)),
+        _ => None,
     }
 }

@@ -51,6 +51,12 @@ impl MoveBuffer {
         self.pages.push(Moving { from, spare, ready, tag, start });
     }
 
+    /// Lets go of the pages that `stays` does not want.
+    #[inline]
+    pub(crate) fn keep(&mut self, stays: impl FnMut(&Moving) -> bool) {
+        self.pages.retain(stays);
+    }
+
     pub(crate) fn pages(&self) -> usize {
         self.pages.len()
     }

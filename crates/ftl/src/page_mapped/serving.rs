@@ -134,8 +134,10 @@ impl<N: Nand> Ftl<N> for PageMapped {
                     _ => Page(0),
                 };
             }
-            let live = old.iter().filter(|page| self.validity.touch(**page)).count();
-            core::hint::black_box(live);
+            let (validity, blocks) = (&self.validity, &self.blocks);
+            let live = old.iter().filter(|page| validity.touch(**page)).count();
+            let counted = old.iter().map(|page| blocks.counters.live(blocks.geometry().block_of(*page)));
+            core::hint::black_box((live, counted.fold(0, u16::wrapping_add)));
         }
     }
 

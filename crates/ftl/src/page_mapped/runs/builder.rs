@@ -13,10 +13,14 @@ fn put_bits(bytes: &mut [u8], at: usize, count: u32, value: u32) {
         bytes[at / 8..at / 8 + 4].copy_from_slice(&value.to_le_bytes());
         return;
     }
-    for bit in 0..count as usize {
-        let (byte, mask) = ((at + bit) / 8, 1 << ((at + bit) % 8));
-        bytes[byte] = if value >> bit & 1 == 1 { bytes[byte] | mask } else { bytes[byte] & !mask };
-    }
+    // No more than 32 bits, from within a byte on: they are in eight bytes.
+    let end = bytes.len().min(at / 8 + 8);
+    let place = &mut bytes[at / 8..end];
+    let mut eight = [0; 8];
+    eight[..place.len()].copy_from_slice(place);
+    let (mask, shift) = ((1u64 << count) - 1, at % 8);
+    let word = u64::from_le_bytes(eight) & !(mask << shift) | (u64::from(value) & mask) << shift;
+    place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
 }
 
 /// A page of a run being filled.
@@ -28,6 +32,8 @@ pub(crate) struct RunPageBuilder {
     /// As many as there are entries; on a dense page, from its first key to its last one.
     keys: usize,
     is_dense: bool,
+    /// The key that was added last, if any was.
+    last: u32,
     /// Whether the keys ascend.
     ascends: bool,
     /// What was listed, while a page becomes dense; no bytes where none does.
@@ -37,7 +43,16 @@ pub(crate) struct RunPageBuilder {
 impl RunPageBuilder {
     pub(crate) fn new(layout: RunLayout, page_bytes: usize) -> Self {
         let listed = alloc::vec![0; if layout.dense > 0 { page_bytes } else { 0 }];
-        Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0, keys: 0, is_dense: false, ascends: true, listed }
+        Self {
+            layout,
+            bytes: alloc::vec![0; page_bytes],
+            entries: 0,
+            keys: 0,
+            is_dense: false,
+            last: 0,
+            ascends: true,
+            listed,
+        }
     }
 
     pub(crate) fn layout(&self) -> RunLayout {
@@ -51,17 +66,23 @@ impl RunPageBuilder {
 
     /// What is on the page so far.
     fn view(&self) -> RunPage<'_> {
-        RunPage { layout: self.layout, bytes: &self.bytes, entries: self.keys, is_dense: self.is_dense }
+        RunPage { layout: &self.layout, bytes: &self.bytes, entries: self.keys, is_dense: self.is_dense }
     }
 
+    #[inline]
     pub(crate) fn last_key(&self) -> Option<u32> {
-        self.keys.checked_sub(1).map(|last| self.view().key(last))
+        (self.keys > 0).then_some(self.last)
     }
 
     /// Whether the page has room for an entry with this key, and for what else its block may have: all entries of a block
     /// stand on one page.
+    #[inline]
     pub(crate) fn has_room_for(&self, key: u32) -> bool {
-        let (parts, last) = (self.layout.parts, self.last_key());
+        let parts = self.layout.parts;
+        if !self.is_dense && self.layout.entries - self.entries >= parts as usize {
+            return true;
+        }
+        let last = self.last_key();
         let begins_block = last.is_none_or(|last| last / parts != key / parts);
         let needed = if begins_block { parts as usize } else { 1 };
         if !self.is_dense && self.layout.entries - self.entries >= needed {
@@ -77,11 +98,13 @@ impl RunPageBuilder {
     pub(crate) fn push(&mut self, key: u32, words: &[u32], flags: u8) {
         debug_assert!(key <= KEY_MASK, "a key reaches into its flags");
         debug_assert!(words.len() == self.layout.words, "an entry is not as long as a part");
+        let before = self.last_key();
+        self.last = key;
         if self.is_dense || self.entries == self.layout.entries {
             return self.push_dense(key, words, flags);
         }
         // Those that are read from flash may be in any order, behind checksums that fit.
-        self.ascends &= self.last_key().is_none_or(|last| last < key);
+        self.ascends &= before.is_none_or(|last| last < key);
         let at = HEADER + self.entries * 4;
         self.bytes[at..at + 4].copy_from_slice(&(key | u32::from(flags) << FLAGS_AT).to_le_bytes());
         self.put(self.entries, words.iter().copied());
@@ -107,7 +130,7 @@ impl RunPageBuilder {
         self.is_dense = true;
         let listed = core::mem::take(&mut self.listed);
         let (layout, entries) = (self.layout, self.entries);
-        let list = RunPage { layout, bytes: &listed, entries, is_dense: false };
+        let list = RunPage { layout: &layout, bytes: &listed, entries, is_dense: false };
         self.bytes[HEADER..HEADER + 4].copy_from_slice(&list.key(0).to_le_bytes());
         for at in 0..entries {
             let index = (list.key(at) - list.key(0)) as usize;
@@ -243,7 +266,7 @@ mod tests {
             let behind = seed % 3 == 1;
             let header = RunHeader { level: 3, flushes: (1, 2), frozen: 9, marks: [1 << 40, 7], damaged, behind };
             builder.seal(&header, 7, true);
-            let page = RunPage::new(layout, &builder.bytes);
+            let page = RunPage::new(&layout, &builder.bytes);
             prop_assert_eq!(page.header(), header);
             if pages == GeckoPages::Dense && gap == 1 {
                 // Where a dense page holds hardly more than a list, the next block may fit on neither.
@@ -267,7 +290,7 @@ mod tests {
             builder.clear();
             builder.push(5, &vec![1; layout.words], 0);
             builder.seal(&header, 8, false);
-            prop_assert!(!RunPage::new(layout, &builder.bytes).is_dense && builder.last_key() == Some(5));
+            prop_assert!(!RunPage::new(&layout, &builder.bytes).is_dense && builder.last_key() == Some(5));
         }
     }
 }

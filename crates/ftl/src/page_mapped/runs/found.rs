@@ -112,14 +112,14 @@ fn header_at<N: Nand>(
 ) -> Option<RunHeader> {
     let mut page = Vec::new();
     let is_read = read_page(io, (kind, layout), run, place, &mut page);
-    is_read.then(|| RunPage::new(layout, &page).header())
+    is_read.then(|| RunPage::new(&layout, &page).header())
 }
 
 /// What the first page of a run says of it, where need be made again.
 fn header_of<N: Nand>(io: &mut MetaIo<'_, N>, mut run: Run, (kind, layout): (Kind, RunLayout)) -> Option<RunHeader> {
     let mut read = |page: Page, key| {
         let bytes = if page == LOST_PAGE { None } else { io.read(page, kind, key) };
-        Some(RunPage::new(layout, bytes?).header())
+        Some(RunPage::new(&layout, bytes?).header())
     };
     let found =
         (0..run.directory.len()).find_map(|place| Some((place, read(run.directory[place].page, run.key_at(place))?)));

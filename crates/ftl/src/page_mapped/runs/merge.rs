@@ -198,7 +198,7 @@ impl RunMerge {
         let place = self.directory.len();
         rule.sealed(&mut self.header, io.seq() + 1);
         page.seal(&self.header, place as u32, last);
-        let first_block = RunPage::new(page.layout(), &page.bytes).first_block();
+        let first_block = RunPage::new(&page.layout(), &page.bytes).first_block();
         let to = io.append(kind, Named::Data { place, is_last: last }.key(), self.version, &page.bytes)?;
         self.directory.push(DirectoryEntry { first_block, page: to });
         if rule.has_parity() && (last || self.directory.len().is_multiple_of(GROUP)) {

@@ -15,6 +15,7 @@ mod buffer;
 mod builder;
 mod filter;
 mod found;
+mod losers;
 mod merge;
 mod merge_pages;
 mod needs;

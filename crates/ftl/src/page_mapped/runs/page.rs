@@ -135,8 +135,11 @@ impl RunLayout {
     }
 }
 
+#[inline]
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+    let mut word = [0; 4];
+    word.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(word)
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
@@ -149,17 +152,20 @@ fn bits_at(bytes: &[u8], at: usize, count: u32) -> u32 {
     if at.is_multiple_of(8) && count == 32 {
         return u32_at(bytes, at / 8);
     }
-    let mut word = 0u64;
-    for (n, byte) in bytes[at / 8..].iter().take(5).enumerate() {
-        word |= u64::from(*byte) << (n * 8);
+    let mut eight = [0; 8];
+    let rest = &bytes[at / 8..];
+    match rest.first_chunk() {
+        Some(whole) => eight = *whole,
+        None => eight[..rest.len()].copy_from_slice(rest),
     }
+    let word = u64::from_le_bytes(eight);
     (word >> (at % 8)) as u32 & (((1u64 << count) - 1) as u32)
 }
 
 /// A Gecko page, read.
 #[derive(Clone, Copy)]
 pub(crate) struct RunPage<'a> {
-    pub(super) layout: RunLayout,
+    pub(super) layout: &'a RunLayout,
     pub(super) bytes: &'a [u8],
     pub(super) entries: usize,
     pub(super) is_dense: bool,
@@ -168,7 +174,7 @@ pub(crate) struct RunPage<'a> {
 impl<'a> RunPage<'a> {
     /// The page in `bytes`; more entries than fit are none.
     #[inline]
-    pub(crate) fn new(layout: RunLayout, bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(layout: &'a RunLayout, bytes: &'a [u8]) -> Self {
         let is_dense = bytes[3] & DENSE != 0;
         let (at, most) = if is_dense { (DENSE_KEYS, layout.dense) } else { (0, layout.entries) };
         let entries = usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]])).min(most);

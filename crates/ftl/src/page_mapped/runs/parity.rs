@@ -238,7 +238,7 @@ impl Run {
         let mut others = (group * GROUP..end).filter(|other| *other != place);
         let is_whole = add(io, kind, (parity, self.parity_key(group)), page)
             && others.all(|other| add(io, kind, (self.directory[other].page, self.key_at(other)), page));
-        let view = RunPage::new(layout, page);
+        let view = RunPage::new(&layout, page);
         let says = |header: RunHeader| header.flushes == self.header.flushes && header.frozen == self.header.frozen;
         let is_again = is_whole && view.place() == place as u32 && says(view.header());
         if !is_again {

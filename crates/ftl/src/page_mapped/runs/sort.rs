@@ -1,6 +1,7 @@
 //! The sort-merge of runs: newer entries overrule older ones (section 3.1, algorithm 3, appendix A).
 
 use super::buffer::Buffer;
+use super::losers::Losers;
 use super::merge_pages::MergePages;
 use super::page::{ERASED, RunHeader, RunLayout, RunPage};
 use super::run::{LOST_PAGE, Run};
@@ -11,8 +12,7 @@ use alloc::vec::Vec;
 use phelsuma_nand::state::Preserve;
 use phelsuma_nand::{Kind, Nand};
 
-/// The key of an input of which everything is taken.
-pub(crate) const DONE: u32 = u32::MAX;
+pub(crate) use super::losers::DONE;
 
 /// What becomes of entries that meet.
 pub(crate) trait Rule {
@@ -71,15 +71,26 @@ pub(crate) struct Inputs<'a> {
     pub(crate) barriers: Barriers,
 }
 
+/// Behind the keys of all blocks, by more than a block has.
+const NO_BLOCK: u32 = 1 << 31;
+
 /// Where a merge stands in one of its inputs.
-#[derive(Clone, Copy, Preserve)]
+#[derive(Clone, Copy, Default, Preserve)]
 struct Place {
     /// The page of the run that is read next.
-    next_page: usize,
+    next_page: u32,
     /// The entry that is next, in the buffer or on the page in hand; at the end when all are taken.
-    at: usize,
-    end: usize,
-    key: u32,
+    at: u32,
+    end: u32,
+    is_dense: bool,
+}
+
+impl Place {
+    /// The page in hand.
+    #[inline]
+    fn view<'a>(&self, layout: &'a RunLayout, bytes: &'a [u8]) -> RunPage<'a> {
+        RunPage { layout, bytes, entries: self.end as usize, is_dense: self.is_dense }
+    }
 }
 
 /// A sort-merge that can be left between any two keys, and gone on with while its inputs stand where they are.
@@ -87,9 +98,10 @@ struct Place {
 pub(crate) struct SortMerge {
     /// By rank: the newest input first.
     places: Vec<Place>,
+    heads: Losers,
     /// Whose pages those of [`MergePages`] may be.
     turn: u64,
-    /// The block whose entries are void in inputs older than the one that erased it.
+    /// The first key of the block whose entries are void in inputs older than the one that erased it.
     erased: (u32, usize),
     /// Some page could not be read, now or before.
     pub(crate) lost: bool,
@@ -104,12 +116,12 @@ pub(crate) struct SortMerge {
 impl SortMerge {
     /// At the first key.
     pub(crate) fn begin<N: Nand>(io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, tell_first_blocks: bool) -> Self {
-        let start = Place { next_page: 0, at: 0, end: 0, key: 0 };
-        let buffer = inputs.buffer.map(|buffer| Place { end: buffer.len(), ..start });
+        let start = Place::default();
+        let buffer = inputs.buffer.map(|buffer| Place { end: buffer.len() as u32, ..start });
         let places: Vec<Place> = buffer.into_iter().chain(inputs.runs.iter().map(|_| start)).collect();
         let first_blocks = tell_first_blocks.then(|| vec![Vec::new(); inputs.runs.len()]);
         let mut sort = Self::new(io, inputs, places, first_blocks);
-        (0..sort.places.len()).for_each(|rank| sort.settle(io, inputs, rank));
+        sort.play_all(io, inputs);
         sort
     }
 
@@ -118,16 +130,16 @@ impl SortMerge {
         debug_assert!(inputs.buffer.is_none() && inputs.layout.parts == 1, "there is no place for this key");
         // From the first key on no directory is needed, which a recovery may not have yet.
         let first = |run: &Run| if key == 0 { 0 } else { run.place_for(key).unwrap_or(0) };
-        let place = |run: &Run| Place { next_page: first(run), at: 0, end: 0, key: 0 };
+        let place = |run: &Run| Place { next_page: first(run) as u32, ..Place::default() };
         let places = inputs.runs.iter().map(place).collect();
         let mut sort = Self::new(io, inputs, places, None);
         for rank in 0..sort.places.len() {
-            sort.settle(io, inputs, rank);
+            let _ = sort.settle(io, inputs, rank);
             let place = &mut sort.places[rank];
-            place.at =
-                place.at.max(RunPage::new(inputs.layout, inputs.pages.page(rank)).lower_bound(key)).min(place.end);
-            sort.settle(io, inputs, rank);
+            let from = RunPage::new(&inputs.layout, inputs.pages.page(rank)).lower_bound(key) as u32;
+            place.at = place.at.max(from).min(place.end);
         }
+        sort.play_all(io, inputs);
         sort
     }
 
@@ -138,7 +150,9 @@ impl SortMerge {
         first_blocks: Option<Vec<Vec<u32>>>,
     ) -> Self {
         let turn = inputs.pages.begin(places.len(), io.geometry().page_bytes());
-        Self { places, turn, erased: (u32::MAX, 0), lost: false, pages_read: 0, overruled: 0, first_blocks }
+        let heads = Losers::of(places.len());
+        let erased = (NO_BLOCK, 0);
+        Self { places, heads, turn, erased, lost: false, pages_read: 0, overruled: 0, first_blocks }
     }
 
     /// Reads the pages in hand again where another merge has had their buffers since.
@@ -152,23 +166,32 @@ impl SortMerge {
     fn read_again<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
         for rank in 0..self.places.len() {
             let place = &mut self.places[rank];
-            let Some(in_hand) = place.next_page.checked_sub(1).filter(|_| place.key != DONE) else { continue };
             let at = place.at;
-            (place.next_page, place.at, place.end) = (in_hand, 0, 0);
+            let Some(in_hand) = place.next_page.checked_sub(1).filter(|_| at < place.end) else { continue };
+            *place = Place { next_page: in_hand, ..Place::default() };
             self.read_next(io, inputs, rank);
             // What could not be read is an empty page.
             self.places[rank].at = at;
-            self.settle(io, inputs, rank);
+        }
+        self.play_all(io, inputs);
+    }
+
+    fn play_all<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
+        self.heads.clear();
+        for rank in 0..self.places.len() {
+            let key = self.settle(io, inputs, rank);
+            self.heads.play(rank, key);
         }
     }
 
     /// The next key; [`DONE`] where there is none.
+    #[inline]
     pub(crate) fn key(&self) -> u32 {
-        self.places.iter().map(|place| place.key).min().unwrap_or(DONE)
+        self.heads.key()
     }
 
     pub(crate) fn places_bytes(&self) -> usize {
-        self.places.capacity() * size_of::<Place>()
+        self.places.capacity() * size_of::<Place>() + self.heads.bytes()
     }
 
     /// Takes the next key: what its inputs come to is in [`Inputs::words`]. Its flags; none if no entry counts.
@@ -180,79 +203,91 @@ impl SortMerge {
         key: u32,
         rule: &mut impl Rule,
     ) -> Option<u8> {
-        let layout = inputs.layout;
-        let block = key / layout.parts;
-        inputs.words.fill(0);
+        match &mut *inputs.words {
+            [word] => *word = 0,
+            words => words.fill(0),
+        }
         let (mut flags, mut by) = (None, None);
-        for rank in 0..self.places.len() {
+        while key != DONE && self.key() == key {
+            let (layout, rank) = (&inputs.layout, self.heads.rank());
             let place = self.places[rank];
-            if place.key != key {
-                continue;
-            }
+            let at = place.at as usize;
             let run = rank.checked_sub(usize::from(inputs.buffer.is_some())).map(|of_run| &inputs.runs[of_run].header);
+            let is_erased = key.wrapping_sub(self.erased.0) < layout.parts;
             if run.is_some_and(|run| !rule.counts(key, run)) {
                 // It is passed by.
-            } else if self.erased.0 != block || rank <= self.erased.1 {
+            } else if !is_erased || rank <= self.erased.1 {
                 let own = match inputs.buffer.filter(|_| rank == 0) {
                     Some(buffer) => {
-                        let (is_first, own) = (key.is_multiple_of(layout.parts), buffer.flags(place.at));
-                        debug_assert!(is_first || own == 0, "an erase does not stand in its block's first part");
+                        let own = buffer.flags(at);
+                        debug_assert!(
+                            own == 0 || key.is_multiple_of(layout.parts),
+                            "an erase does not stand in its block's first part"
+                        );
                         for (n, word) in inputs.words.iter_mut().enumerate() {
-                            *word |= buffer.word(place.at, n);
+                            *word |= buffer.word(at, n);
                         }
                         own
                     }
                     None => {
-                        let view = RunPage::new(layout, inputs.pages.page(rank));
+                        let view = place.view(layout, inputs.pages.page(rank));
                         for (n, word) in inputs.words.iter_mut().enumerate() {
-                            *word |= view.word(place.at, n);
+                            *word |= view.word(at, n);
                         }
-                        view.flags(place.at)
+                        view.flags(at)
                     }
                 };
-                let overrules = inputs.barriers.keeps(Barrier::EraseOverrulesInMerges);
-                if own & ERASED != 0 && self.erased.0 != block && overrules {
-                    self.erased = (block, rank);
+                if own & ERASED != 0 && !is_erased && inputs.barriers.keeps(Barrier::EraseOverrulesInMerges) {
+                    self.erased = (key - key % layout.parts, rank);
                 }
                 (flags, by) = (Some(flags.unwrap_or(0) | own), run);
             } else if let Some(run) = run {
-                let older = RunPage::new(layout, inputs.pages.page(rank)).word(place.at, 0);
+                let older = place.view(layout, inputs.pages.page(rank)).word(at, 0);
                 rule.overruled(key, (older, run), inputs.words[0], by);
                 self.overruled += 1;
                 (flags, by) = (Some(flags.unwrap_or(0)), Some(run));
             }
             self.places[rank].at += 1;
-            self.settle(io, inputs, rank);
+            let next = self.settle(io, inputs, rank);
+            self.heads.play(rank, next);
         }
         flags
     }
 
-    /// Finds the key of an input's next entry; goes on to the run's next page where this one is used up.
+    /// The key of an input's next entry, [`DONE`] where there is none; goes on to the run's next page where this one is used up.
     #[inline]
-    fn settle<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) {
+    fn settle<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) -> u32 {
+        let place = &self.places[rank];
         if let Some(buffer) = inputs.buffer.filter(|_| rank == 0) {
-            let place = &mut self.places[rank];
-            let key = if place.at < place.end { buffer.key(place.at) } else { DONE };
-            debug_assert!(place.at == 0 || place.key < key, "the buffer's keys do not ascend");
-            place.key = key;
-            return;
+            return if place.at < place.end { buffer.key(place.at as usize) } else { DONE };
         }
-        let run = &inputs.runs[rank - usize::from(inputs.buffer.is_some())];
-        while self.places[rank].at >= self.places[rank].end && self.places[rank].next_page < run.directory.len() {
+        if place.at >= place.end {
+            self.next_page(io, inputs, rank);
+        }
+        let place = self.places[rank];
+        if place.at >= place.end {
+            return DONE;
+        }
+        place.view(&inputs.layout, inputs.pages.page(rank)).key(place.at as usize)
+    }
+
+    /// Reads pages of a run until one has an entry.
+    #[cold]
+    fn next_page<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) {
+        let pages = inputs.runs[rank - usize::from(inputs.buffer.is_some())].directory.len();
+        while self.places[rank].at >= self.places[rank].end && (self.places[rank].next_page as usize) < pages {
             self.read_next(io, inputs, rank);
         }
-        let place = &mut self.places[rank];
-        let view = RunPage::new(inputs.layout, inputs.pages.page(rank));
-        place.key = if place.at < place.end { view.key(place.at) } else { DONE };
     }
 
     fn read_next<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) {
         let of_run = rank - usize::from(inputs.buffer.is_some());
         let (place, page) = (&mut self.places[rank], inputs.pages.page_mut(rank));
         // The page before is in hand still.
-        let behind = if place.next_page == 0 { 0 } else { RunPage::new(inputs.layout, page).block_behind() };
-        let read = read_page(io, (inputs.kind, inputs.layout), &inputs.runs[of_run], place.next_page, page);
-        let view = RunPage::new(inputs.layout, page);
+        let behind = if place.next_page == 0 { 0 } else { RunPage::new(&inputs.layout, page).block_behind() };
+        let next = place.next_page as usize;
+        let read = read_page(io, (inputs.kind, inputs.layout), &inputs.runs[of_run], next, page);
+        let view = RunPage::new(&inputs.layout, page);
         self.lost |= !read || view.header().damaged;
         self.pages_read += 1;
         if let Some(first_blocks) = &mut self.first_blocks {
@@ -261,7 +296,7 @@ impl SortMerge {
             let before = first_blocks.last().copied().unwrap_or(0);
             first_blocks.push(if read { view.first_block() } else { behind.max(before) });
         }
-        (place.next_page, place.at, place.end) = (place.next_page + 1, 0, view.entries());
+        *place = Place { next_page: place.next_page + 1, at: 0, end: view.entries() as u32, is_dense: view.is_dense };
     }
 }
 

@@ -106,7 +106,7 @@ impl Validity for LogarithmicGecko {
                 out.extend(0..self.pages_per_block as u16);
                 return Answer::Uncertain;
             }
-            let view = RunPage::new(layout, page);
+            let view = RunPage::new(&layout, page);
             for index in view.lower_bound(first)..view.entries() {
                 // Behind a checksum that fits keys need not be in order.
                 let part = view.key(index).wrapping_sub(first) as usize;

@@ -72,7 +72,7 @@ impl Alone {
             let of_page = |place| {
                 let mut bytes = vec![0; io.geometry().page_bytes() as usize];
                 assert!(read_page(io, (Kind::Gecko, layout), run, place, &mut bytes));
-                let page = RunPage::new(layout, &bytes);
+                let page = RunPage::new(&layout, &bytes);
                 (0..page.entries()).map(|index| page.key(index)).collect()
             };
             (0..run.directory.len()).map(of_page).collect()

@@ -34,7 +34,7 @@ impl MappingLog {
                 *damaged = true;
                 return InLog::Lost;
             }
-            let view = RunPage::new(tuning.layout, page);
+            let view = RunPage::new(&tuning.layout, page);
             let at = view.lower_bound(key);
             if at < view.entries() && view.key(at) == key {
                 return InLog::Entry(view.word(at, 0));
@@ -70,7 +70,7 @@ impl MappingLog {
                     }
                     in_hand = Some(place);
                 }
-                let view = RunPage::new(tuning.layout, page);
+                let view = RunPage::new(&tuning.layout, page);
                 let at = view.lower_bound(*key);
                 let is_there = at < view.entries() && view.key(at) == *key;
                 if is_there {

@@ -76,7 +76,7 @@ impl MappingLog {
                 let is_read = is_in_place || run.make_again(io, (*kind, tuning.layout), place, page);
                 made_again.extend((is_read && !is_in_place).then_some((number, place)));
                 is_whole &= is_read;
-                let view = RunPage::new(tuning.layout, page);
+                let view = RunPage::new(&tuning.layout, page);
                 // A page that cannot be read has keys behind those of its neighbour.
                 run.directory[place].first_block = if is_read { view.first_block() } else { behind };
                 behind = behind.max(view.block_behind());
