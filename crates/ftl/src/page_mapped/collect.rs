@@ -327,8 +327,7 @@ impl PageMapped {
         let (mut done, mut left) = (Ok(at), most);
         // Pages that are reported stale meanwhile wait no longer.
         while left > 0 && !self.collecting.live.is_empty() && done.is_ok() {
-            let is_one_by_one = !all_first || self.mapping.judges_by_flash() && self.mapping.has_pending_trims();
-            let most = left.min(self.collecting.live.len()).min(if is_one_by_one { 1 } else { move_buffer::PAGES });
+            let most = left.min(self.collecting.live.len()).min(if all_first { move_buffer::PAGES } else { 1 });
             moving.clear();
             let (mut lost, mut batch, mut waits_for_trim) = (None, 0, false);
             while batch < most && lost.is_none() {
@@ -351,16 +350,24 @@ impl PageMapped {
                 batch += 1;
             }
             self.warm_moving(nand, &moving);
-            moving.keep(|page| match self.mapping.judge(LogicalPage(page.spare.key), page.from) {
-                Judgement::Live => true,
-                Judgement::Stale if self.is_stale_by_pending_trim(LogicalPage(page.spare.key)) => {
-                    (waits_for_trim, batch) = (true, 0);
-                    false
+            let mut judged = 0;
+            moving.keep(|page| {
+                if waits_for_trim {
+                    return false;
                 }
-                Judgement::Stale => {
-                    self.validity.leave(self.blocks.geometry(), page.from);
-                    self.drop_count(page.from);
-                    false
+                judged += 1;
+                match self.mapping.judge(LogicalPage(page.spare.key), page.from) {
+                    Judgement::Live => true,
+                    Judgement::Stale if self.is_stale_by_pending_trim(LogicalPage(page.spare.key)) => {
+                        // It is read once more when the trim is on flash, and so are those behind it.
+                        (waits_for_trim, batch, lost) = (true, judged - 1, None);
+                        false
+                    }
+                    Judgement::Stale => {
+                        self.validity.leave(self.blocks.geometry(), page.from);
+                        self.drop_count(page.from);
+                        false
+                    }
                 }
             });
             let lost = lost.map_or(Ok(()), |page| self.lose(nand, page, at));

@@ -57,6 +57,14 @@ impl MergeBuffers {
         self.with_inputs(io, (None, runs), |io, inputs| SortMerge::begin_at(io, inputs, key))
     }
 
+    /// The next key of such a look; the pages in hand are read again where that must be.
+    pub(crate) fn key<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, runs: &[Run], sort: &mut SortMerge) -> u32 {
+        self.with_inputs(io, (None, runs), |io, inputs| {
+            sort.take_up(io, inputs);
+            sort.key()
+        })
+    }
+
     /// Goes on with such a look: what the entries of the next key come to, in the first word, if any counts.
     pub(crate) fn take<N: Nand>(
         &mut self,

@@ -101,6 +101,9 @@ pub(crate) struct SortMerge {
     heads: Losers,
     /// Whose pages those of [`MergePages`] may be.
     turn: u64,
+    /// The least key that can come next. Those that are read from flash may be in any order, behind checksums that fit:
+    /// what is below this is passed by.
+    floor: u32,
     /// The first key of the block whose entries are void in inputs older than the one that erased it.
     erased: (u32, usize),
     /// Some page could not be read, now or before.
@@ -152,7 +155,7 @@ impl SortMerge {
         let turn = inputs.pages.begin(places.len(), io.geometry().page_bytes());
         let heads = Losers::of(places.len());
         let erased = (NO_BLOCK, 0);
-        Self { places, heads, turn, erased, lost: false, pages_read: 0, overruled: 0, first_blocks }
+        Self { places, heads, turn, floor: 0, erased, lost: false, pages_read: 0, overruled: 0, first_blocks }
     }
 
     /// Reads the pages in hand again where another merge has had their buffers since.
@@ -208,7 +211,11 @@ impl SortMerge {
             words => words.fill(0),
         }
         let (mut flags, mut by) = (None, None);
-        while key != DONE && self.key() == key {
+        if key == DONE {
+            return None;
+        }
+        self.floor = key + 1;
+        while self.key() == key {
             let (layout, rank) = (&inputs.layout, self.heads.rank());
             let place = self.places[rank];
             let at = place.at as usize;
@@ -254,21 +261,29 @@ impl SortMerge {
         flags
     }
 
-    /// The key of an input's next entry, [`DONE`] where there is none; goes on to the run's next page where this one is used up.
+    /// The key of an input's next entry, [`DONE`] where there is none. It goes on to the run's next page where this one
+    /// is used up.
     #[inline]
     fn settle<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) -> u32 {
         let place = &self.places[rank];
         if let Some(buffer) = inputs.buffer.filter(|_| rank == 0) {
             return if place.at < place.end { buffer.key(place.at as usize) } else { DONE };
         }
-        if place.at >= place.end {
-            self.next_page(io, inputs, rank);
+        loop {
+            if self.places[rank].at >= self.places[rank].end {
+                self.next_page(io, inputs, rank);
+            }
+            let place = &mut self.places[rank];
+            if place.at >= place.end {
+                return DONE;
+            }
+            let key = place.view(&inputs.layout, inputs.pages.page(rank)).key(place.at as usize);
+            if key >= self.floor {
+                return key;
+            }
+            place.at += 1;
+            self.lost = true;
         }
-        let place = self.places[rank];
-        if place.at >= place.end {
-            return DONE;
-        }
-        place.view(&inputs.layout, inputs.pages.page(rank)).key(place.at as usize)
     }
 
     /// Reads pages of a run until one has an entry.

@@ -5,7 +5,7 @@ use crate::barriers::Barriers;
 use crate::gecko_part::{GeckoMerge, GeckoPages};
 use crate::page_mapped::meta_io::MetaIo;
 use crate::page_mapped::parts::PageMapped;
-use crate::page_mapped::runs::{Pace, Run, RunPage, SortedRuns, Tuning, read_page};
+use crate::page_mapped::runs::{Combined, Pace, Run, RunPage, SortedRuns, Tuning, read_page};
 use crate::page_mapped::validity::{Answer, Validity, ValidityScan};
 use crate::{Config, Preset};
 use alloc::collections::BTreeSet;
@@ -85,6 +85,29 @@ fn three_a_page() -> Alone {
     let alone = Alone::new(Geometry::new(512, 1024, 128, 1, 1).unwrap(), 1, MULTI_WAY);
     assert_eq!(alone.gecko.buffer_entries(), 3);
     alone
+}
+
+/// Entries that are read from flash may be in any order, behind checksums that fit.
+#[test]
+fn entries_of_a_run_that_do_not_ascend_are_passed_by() {
+    let mut gecko = three_a_page();
+    [10, 40, 60].into_iter().for_each(|block| gecko.stale(block, 1));
+    gecko.with(|gecko, io| {
+        // The first page of a run, and its last.
+        let only = 1 << 31;
+        let older = gecko.sorted.runs[0].clone();
+        let newer = &mut gecko.sorted.runs[0];
+        let mut bytes = io.read(newer.directory[0].page, Kind::Gecko, only).unwrap().to_vec();
+        for (at, key) in [40u32, 10, 40].into_iter().enumerate() {
+            bytes[48 + 4 * at..][..4].copy_from_slice(&key.to_le_bytes());
+        }
+        let version = io.next_version();
+        newer.directory[0].page = io.append(Kind::Gecko, only, version, &bytes).unwrap();
+        gecko.sorted.runs.push(older);
+        let (mut keys, SortedRuns { merging, runs, .. }) = (Vec::new(), &mut gecko.sorted);
+        let (_, lost) = merging.visit(io, runs, &mut Combined, |key, _, _| keys.push(key));
+        assert_eq!((keys, lost), (vec![10, 40, 60], true));
+    });
 }
 
 #[test]

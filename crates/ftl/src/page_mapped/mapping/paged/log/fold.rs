@@ -71,14 +71,17 @@ impl PagedMapping {
         let SortedRuns { merging, runs, slices, .. } = &mut log.sorted;
         let mut rule = Folding { newest: &mut log.rule, merges: slices.under_way() };
         let sort = sort.get_or_insert_with(|| merging.begin_at(io, runs, range.start));
-        if sort.key() >= range.end {
+        if merging.key(io, runs, sort) >= range.end {
             rule.newest.folds += 1;
             return Ok(());
         }
         self.load(io, part);
         let (mut entries, reported) = (0, rule.newest.overruled.len());
-        while sort.key() < range.end {
-            let key = sort.key();
+        loop {
+            let key = merging.key(io, runs, sort);
+            if key >= range.end {
+                break;
+            }
             let Some(word) = merging.take(io, runs, sort, &mut rule) else { continue };
             let index = index_of(key, self.entries_per_page);
             let until = self.loaded.saturating_sub(1);
