@@ -393,8 +393,7 @@ impl PageMapped {
     #[inline]
     pub(super) fn warm_moving<N: Nand>(&self, nand: &N, moving: &move_buffer::MoveBuffer) {
         if !self.mapping.warm(nand, moving.keys(), false) {
-            let places = moving.keys().filter(|key| self.mapping.in_table(*key).is_some());
-            core::hint::black_box(places.count());
+            self.fetch_entries(moving.keys());
         }
     }
 

@@ -133,9 +133,7 @@ impl PageMapped {
                 let page = geometry.page(victim, u32::from(*index));
                 *spare = known.next().copied().unwrap_or_else(|| nand.read_spare(page, op).0);
             }
-            // Their entries are fetched together from the host's memory.
-            let keys = spares.iter().filter_map(|read| key_of(read, self.shape.logical_pages));
-            core::hint::black_box(keys.filter(|key| self.mapping.in_table(*key).is_some()).count());
+            self.fetch_entries(spares.iter().filter_map(|read| key_of(read, self.shape.logical_pages)));
             for (index, spare) in some.iter().zip(&spares) {
                 let page = geometry.page(victim, u32::from(*index));
                 let keep = match spare {
@@ -155,6 +153,12 @@ impl PageMapped {
                 }
             }
         }
+    }
+
+    /// Fetches entries of a table in RAM together from the host's memory: loads that do not wait for each other.
+    #[inline]
+    pub(super) fn fetch_entries(&self, keys: impl Iterator<Item = LogicalPage>) {
+        core::hint::black_box(keys.filter(|key| self.mapping.in_table(*key).is_some()).count());
     }
 
     /// Whether the table names this page of `key`, as far as it can be read.

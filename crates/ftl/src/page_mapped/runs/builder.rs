@@ -14,11 +14,10 @@ fn put_bits(bytes: &mut [u8], at: usize, count: u32, value: u32) {
         return;
     }
     // No more than 32 bits, from within a byte on: they are in eight bytes.
-    let end = bytes.len().min(at / 8 + 8);
-    let place = &mut bytes[at / 8..end];
+    let (mask, shift) = ((1u64 << count) - 1, at % 8);
+    let place = &mut bytes[at / 8..][..(shift + count as usize).div_ceil(8)];
     let mut eight = [0; 8];
     eight[..place.len()].copy_from_slice(place);
-    let (mask, shift) = ((1u64 << count) - 1, at % 8);
     let word = u64::from_le_bytes(eight) & !(mask << shift) | (u64::from(value) & mask) << shift;
     place.copy_from_slice(&word.to_le_bytes()[..place.len()]);
 }
@@ -32,10 +31,8 @@ pub(crate) struct RunPageBuilder {
     /// As many as there are entries; on a dense page, from its first key to its last one.
     keys: usize,
     is_dense: bool,
-    /// The key that was added last, if any was.
+    /// The key that was added last, if any was. They ascend.
     last: u32,
-    /// Whether the keys ascend.
-    ascends: bool,
     /// What was listed, while a page becomes dense; no bytes where none does.
     listed: alloc::vec::Vec<u8>,
 }
@@ -43,16 +40,7 @@ pub(crate) struct RunPageBuilder {
 impl RunPageBuilder {
     pub(crate) fn new(layout: RunLayout, page_bytes: usize) -> Self {
         let listed = alloc::vec![0; if layout.dense > 0 { page_bytes } else { 0 }];
-        Self {
-            layout,
-            bytes: alloc::vec![0; page_bytes],
-            entries: 0,
-            keys: 0,
-            is_dense: false,
-            last: 0,
-            ascends: true,
-            listed,
-        }
+        Self { layout, bytes: alloc::vec![0; page_bytes], entries: 0, keys: 0, is_dense: false, last: 0, listed }
     }
 
     pub(crate) fn layout(&self) -> RunLayout {
@@ -61,7 +49,7 @@ impl RunPageBuilder {
 
     pub(crate) fn clear(&mut self) {
         self.bytes.fill(0);
-        (self.entries, self.keys, self.is_dense, self.ascends) = (0, 0, false, true);
+        (self.entries, self.keys, self.is_dense) = (0, 0, false);
     }
 
     /// What is on the page so far.
@@ -74,7 +62,7 @@ impl RunPageBuilder {
         (self.keys > 0).then_some(self.last)
     }
 
-    /// Whether the page has room for an entry with this key, and for what else its block may have: all entries of a block
+    /// Whether the page has room for an entry with this key, which is above all others, and for what else its block may have: all entries of a block
     /// stand on one page.
     #[inline]
     pub(crate) fn has_room_for(&self, key: u32) -> bool {
@@ -89,8 +77,7 @@ impl RunPageBuilder {
             return true;
         }
         let end = key - key % parts + (parts - 1);
-        let spans = |last: u32| last < key && ((end - self.view().key(0)) as usize) < self.layout.dense;
-        self.ascends && last.is_some_and(spans)
+        last.is_some() && ((end - self.view().key(0)) as usize) < self.layout.dense
     }
 
     /// Adds an entry, for which there is room.
@@ -98,13 +85,11 @@ impl RunPageBuilder {
     pub(crate) fn push(&mut self, key: u32, words: &[u32], flags: u8) {
         debug_assert!(key <= KEY_MASK, "a key reaches into its flags");
         debug_assert!(words.len() == self.layout.words, "an entry is not as long as a part");
-        let before = self.last_key();
+        debug_assert!(self.last_key().is_none_or(|last| last < key), "the keys of a page do not ascend");
         self.last = key;
         if self.is_dense || self.entries == self.layout.entries {
             return self.push_dense(key, words, flags);
         }
-        // Those that are read from flash may be in any order, behind checksums that fit.
-        self.ascends &= before.is_none_or(|last| last < key);
         let at = HEADER + self.entries * 4;
         self.bytes[at..at + 4].copy_from_slice(&(key | u32::from(flags) << FLAGS_AT).to_le_bytes());
         self.put(self.entries, words.iter().copied());
@@ -202,27 +187,6 @@ mod tests {
         let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
         let layout = RunLayout::new(&geometry, 4, GeckoPages::Dense).unwrap();
         assert_eq!((layout.entries, layout.dense), (506, 950));
-    }
-
-    /// Entries that are read from flash may be in any order, behind checksums that fit.
-    #[test]
-    fn keys_in_no_order_are_on_no_dense_page() {
-        let geometry = Geometry::new(4096, 128, 1024, 1, 1).unwrap();
-        let layout = RunLayout::new(&geometry, 4, GeckoPages::Dense).unwrap();
-        for first in [[10, 2_000_000, 11], [10, 5, 11], [10, 11, 11], [10, 11, 12]] {
-            let mut builder = RunPageBuilder::new(layout, 4096);
-            for key in first.into_iter().chain(13..).take(layout.entries) {
-                builder.push(key, &[1], 0);
-            }
-            let next = builder.last_key().unwrap() + 1;
-            let ascends = first == [10, 11, 12];
-            assert_eq!(builder.has_room_for(next), ascends, "{first:?}");
-            if ascends {
-                builder.push(next, &[1], 0);
-                assert_eq!([next - 1, next, 3].map(|key| builder.has_room_for(key)), [false; 3]);
-                assert!(builder.has_room_for(next + 1) && builder.is_dense);
-            }
-        }
     }
 
     proptest! {

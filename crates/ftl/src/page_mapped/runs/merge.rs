@@ -65,18 +65,19 @@ impl MergeBuffers {
         })
     }
 
-    /// Goes on with such a look: what the entries of the next key come to, in the first word, if any counts.
+    /// Goes on with such a look: the next key, if it is below `end`, and what its entries come to, in the first word, if
+    /// any counts.
     pub(crate) fn take<N: Nand>(
         &mut self,
         io: &mut MetaIo<'_, N>,
         runs: &[Run],
-        sort: &mut SortMerge,
+        (sort, end): (&mut SortMerge, u32),
         rule: &mut impl Rule,
-    ) -> Option<u32> {
+    ) -> Option<(u32, Option<u32>)> {
         self.with_inputs(io, (None, runs), |io, inputs| {
             sort.take_up(io, inputs);
             let key = sort.key();
-            sort.take(io, inputs, key, rule).map(|_| inputs.words[0])
+            (key < end).then(|| (key, sort.take(io, inputs, rule).map(|_| inputs.words[0])))
         })
     }
 
@@ -94,9 +95,7 @@ impl MergeBuffers {
             while sort.key() != DONE {
                 let key = sort.key();
                 // Of keys without an entry dense pages have empty ones, even of parts that no block has pages for.
-                if let Some(flags) =
-                    sort.take(io, inputs, key, rule).filter(|flags| says_something(*flags, inputs.words))
-                {
+                if let Some(flags) = sort.take(io, inputs, rule).filter(|flags| says_something(*flags, inputs.words)) {
                     entry(key, inputs.words, flags);
                 }
             }
@@ -178,14 +177,11 @@ impl RunMerge {
                 self.program(io, (inputs.kind, rule), page, false)?;
                 return Ok(false);
             }
-            let Some(flags) = self.sort.take(io, inputs, key, rule) else { continue };
+            let Some(flags) = self.sort.take(io, inputs, rule) else { continue };
             let flags = if self.is_of_oldest && flags & FREE == 0 { 0 } else { flags };
             if (self.is_of_oldest || inputs.layout.dense > 0) && !says_something(flags, inputs.words) {
                 continue;
             }
-            let ascends = page.last_key().is_none_or(|last| last < key);
-            // Entries that are read from flash may be in any order, behind checksums that fit.
-            debug_assert!(ascends || !inputs.runs.is_empty(), "the keys of a run do not ascend");
             page.push(key, inputs.words, flags);
             if let Some(filter) = &mut self.filter {
                 filter.insert(key);

@@ -137,11 +137,12 @@ impl SortMerge {
         let places = inputs.runs.iter().map(place).collect();
         let mut sort = Self::new(io, inputs, places, None);
         for rank in 0..sort.places.len() {
-            let _ = sort.settle(io, inputs, rank);
+            sort.next_page(io, inputs, rank);
             let place = &mut sort.places[rank];
             let from = RunPage::new(&inputs.layout, inputs.pages.page(rank)).lower_bound(key) as u32;
             place.at = place.at.max(from).min(place.end);
         }
+        sort.floor = key;
         sort.play_all(io, inputs);
         sort
     }
@@ -182,7 +183,7 @@ impl SortMerge {
     fn play_all<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>) {
         self.heads.clear();
         for rank in 0..self.places.len() {
-            let key = self.settle(io, inputs, rank);
+            let key = self.next_key(io, inputs, rank);
             self.heads.play(rank, key);
         }
     }
@@ -203,17 +204,17 @@ impl SortMerge {
         &mut self,
         io: &mut MetaIo<'_, N>,
         inputs: &mut Inputs<'_>,
-        key: u32,
         rule: &mut impl Rule,
     ) -> Option<u8> {
+        let key = self.key();
+        if key == DONE {
+            return None;
+        }
         match &mut *inputs.words {
             [word] => *word = 0,
             words => words.fill(0),
         }
         let (mut flags, mut by) = (None, None);
-        if key == DONE {
-            return None;
-        }
         self.floor = key + 1;
         while self.key() == key {
             let (layout, rank) = (&inputs.layout, self.heads.rank());
@@ -255,7 +256,7 @@ impl SortMerge {
                 (flags, by) = (Some(flags.unwrap_or(0)), Some(run));
             }
             self.places[rank].at += 1;
-            let next = self.settle(io, inputs, rank);
+            let next = self.next_key(io, inputs, rank);
             self.heads.play(rank, next);
         }
         flags
@@ -264,10 +265,12 @@ impl SortMerge {
     /// The key of an input's next entry, [`DONE`] where there is none. It goes on to the run's next page where this one
     /// is used up.
     #[inline]
-    fn settle<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) -> u32 {
+    fn next_key<N: Nand>(&mut self, io: &mut MetaIo<'_, N>, inputs: &mut Inputs<'_>, rank: usize) -> u32 {
         let place = &self.places[rank];
         if let Some(buffer) = inputs.buffer.filter(|_| rank == 0) {
-            return if place.at < place.end { buffer.key(place.at as usize) } else { DONE };
+            let key = if place.at < place.end { buffer.key(place.at as usize) } else { DONE };
+            debug_assert!(key >= self.floor, "the buffer's keys do not ascend");
+            return key;
         }
         loop {
             if self.places[rank].at >= self.places[rank].end {

@@ -93,7 +93,7 @@ fn entries_of_a_run_that_do_not_ascend_are_passed_by() {
     let mut gecko = three_a_page();
     [10, 40, 60].into_iter().for_each(|block| gecko.stale(block, 1));
     gecko.with(|gecko, io| {
-        // The first page of a run, and its last.
+        // The key of a page that is the first one of its run, and the last.
         let only = 1 << 31;
         let older = gecko.sorted.runs[0].clone();
         let newer = &mut gecko.sorted.runs[0];

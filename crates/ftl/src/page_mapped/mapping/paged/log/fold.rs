@@ -77,12 +77,8 @@ impl PagedMapping {
         }
         self.load(io, part);
         let (mut entries, reported) = (0, rule.newest.overruled.len());
-        loop {
-            let key = merging.key(io, runs, sort);
-            if key >= range.end {
-                break;
-            }
-            let Some(word) = merging.take(io, runs, sort, &mut rule) else { continue };
+        while let Some((key, word)) = merging.take(io, runs, (sort, range.end), &mut rule) {
+            let Some(word) = word else { continue };
             let index = index_of(key, self.entries_per_page);
             let until = self.loaded.saturating_sub(1);
             rule.newest.overruled.extend(Overruled::of(key, get(&self.page, index), word, until));

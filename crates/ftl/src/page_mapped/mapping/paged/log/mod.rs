@@ -363,17 +363,12 @@ fn look<N: Nand>(
     mut entry: impl FnMut(u32, u32),
 ) -> bool {
     let sort = to.get_or_insert_with(|| merging.begin_at(io, runs, keys.start));
-    loop {
-        let key = merging.key(io, runs, sort);
-        if key >= keys.end {
-            return sort.lost;
-        }
-        if let Some(word) = merging.take(io, runs, sort, rule)
-            && key >= keys.start
-        {
+    while let Some((key, word)) = merging.take(io, runs, (sort, keys.end), rule) {
+        if let Some(word) = word.filter(|_| key >= keys.start) {
             entry(key, word);
         }
     }
+    sort.lost
 }
 
 /// Keeps one of those that name the same page, the last: a page is reported once.
