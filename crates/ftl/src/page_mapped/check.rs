@@ -34,10 +34,6 @@ impl PageSet {
         new
     }
 
-    fn contains(&self, page: Page) -> bool {
-        self.bits[page.index() / 64] >> (page.index() % 64) & 1 == 1
-    }
-
     /// Its pages that are not in the other, ascending.
     fn without(&self, other: &Self) -> impl Iterator<Item = Page> {
         let words = self.bits.iter().zip(&other.bits).map(|(own, others)| own & !others).enumerate();
@@ -190,10 +186,14 @@ impl PageMapped {
         for page in unsure.collect::<Vec<Page>>() {
             checked.count(page);
         }
-        // The same of those that an erase that was cut has made blank: until then they are counted.
-        perhaps.dedup();
-        for page in perhaps.iter().filter(|page| blank.contains(**page)) {
-            *checked.live_in_block_of(*page) += 1;
+        // The same of those that an erase that was cut has made blank: the stores take them for live, and where their block
+        // is closed they were counted.
+        let was_counted = |page: &Page| {
+            let block = checked.geometry.block_of(*page);
+            self.blocks.use_of(block) == BlockUse::Closed || perhaps.binary_search(page).is_ok()
+        };
+        for page in blank.without(&checked.mapped).filter(was_counted).collect::<Vec<Page>>() {
+            *checked.live_in_block_of(page) += 1;
         }
     }
 

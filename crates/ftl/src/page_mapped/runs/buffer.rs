@@ -47,8 +47,11 @@ impl Buffer {
         self.keys[index]
     }
 
-    pub(crate) fn word(&self, index: usize, word: usize) -> u32 {
-        self.words[index * self.layout.words + word]
+    /// Adds the entry's part of the bitmap to `words`.
+    #[inline]
+    pub(crate) fn add_to(&self, index: usize, words: &mut [u32]) {
+        let own = &self.words[index * self.layout.words..];
+        words.iter_mut().zip(own).for_each(|(word, own)| *word |= own);
     }
 
     /// [`ERASED`] and [`FREE`].

@@ -92,7 +92,7 @@ impl RunPageBuilder {
         }
         let at = HEADER + self.entries * 4;
         self.bytes[at..at + 4].copy_from_slice(&(key | u32::from(flags) << FLAGS_AT).to_le_bytes());
-        self.put(self.entries, words.iter().copied());
+        self.put(self.entries, words);
         (self.entries, self.keys) = (self.entries + 1, self.keys + 1);
     }
 
@@ -104,7 +104,7 @@ impl RunPageBuilder {
         let index = (key - self.view().key(0)) as usize;
         debug_assert!(index < self.layout.dense, "a page has more entries than fit");
         self.put_flags(index, flags);
-        self.put(index, words.iter().copied());
+        self.put(index, words);
         (self.entries, self.keys) = (self.entries + 1, index + 1);
     }
 
@@ -120,7 +120,9 @@ impl RunPageBuilder {
         for at in 0..entries {
             let index = (list.key(at) - list.key(0)) as usize;
             self.put_flags(index, list.flags(at));
-            self.put(index, (0..layout.words).map(|word| list.word(at, word)));
+            for n in 0..layout.words {
+                self.put_word(index, n, list.word(at, n));
+            }
             self.keys = index + 1;
         }
         self.listed = listed;
@@ -130,11 +132,18 @@ impl RunPageBuilder {
         put_bits(&mut self.bytes, DENSE_FLAGS * 8 + index * FLAG_BITS as usize, FLAG_BITS, flags.into());
     }
 
-    fn put(&mut self, index: usize, words: impl Iterator<Item = u32>) {
-        for (word, value) in words.enumerate() {
-            let (at, count) = self.layout.place_of(self.is_dense, index, word);
-            put_bits(&mut self.bytes, at, count, value);
+    fn put(&mut self, index: usize, words: &[u32]) {
+        if let Some(from) = self.layout.whole_words(self.is_dense, index) {
+            let (on_page, _) = self.bytes[from..][..words.len() * 4].as_chunks_mut();
+            on_page.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+            return;
         }
+        words.iter().enumerate().for_each(|(n, word)| self.put_word(index, n, *word));
+    }
+
+    fn put_word(&mut self, index: usize, n: usize, word: u32) {
+        let (at, count) = self.layout.place_of(self.is_dense, index, n);
+        put_bits(&mut self.bytes, at, count, word);
     }
 
     /// Bytes of RAM.
@@ -244,6 +253,9 @@ mod tests {
                 for (n, word) in words.iter().enumerate() {
                     prop_assert_eq!(page.word(index, n), *word);
                 }
+                let mut sum = vec![0; layout.words];
+                page.add_to(index, &mut sum);
+                prop_assert_eq!(&sum, words);
             }
             let is_one = |index: &usize| expected.binary_search_by_key(&page.key(*index), |entry| entry.0).is_ok();
             let (ours, others): (Vec<usize>, Vec<usize>) = (0..page.entries()).partition(is_one);

@@ -127,6 +127,13 @@ impl RunLayout {
         self.entries.max(self.dense)
     }
 
+    /// The byte of the page at which an entry's part of the bitmap begins, where it is whole words.
+    #[inline]
+    pub(super) fn whole_words(&self, is_dense: bool, index: usize) -> Option<usize> {
+        let from = if is_dense { self.dense_bits_at } else { self.bits_at };
+        self.part_bits.is_multiple_of(32).then(|| from + index * self.part_bits as usize / 8)
+    }
+
     /// The bit of the page at which word `word` of an entry's part of the bitmap begins, and its length in bits.
     #[inline]
     pub(super) fn place_of(&self, is_dense: bool, index: usize, word: usize) -> (usize, u32) {
@@ -199,6 +206,17 @@ impl<'a> RunPage<'a> {
     pub(crate) fn word(&self, index: usize, word: usize) -> u32 {
         let (at, count) = self.layout.place_of(self.is_dense, index, word);
         bits_at(self.bytes, at, count)
+    }
+
+    /// Adds the entry's part of the bitmap to `words`.
+    #[inline]
+    pub(crate) fn add_to(&self, index: usize, words: &mut [u32]) {
+        if let Some(from) = self.layout.whole_words(self.is_dense, index).filter(|_| words.len() > 1) {
+            let (in_page, _) = self.bytes[from..][..words.len() * 4].as_chunks();
+            words.iter_mut().zip(in_page).for_each(|(word, bytes)| *word |= u32::from_le_bytes(*bytes));
+            return;
+        }
+        words.iter_mut().enumerate().for_each(|(n, word)| *word |= self.word(index, n));
     }
 
     /// [`ERASED`] and [`FREE`].

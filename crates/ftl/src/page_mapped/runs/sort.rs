@@ -232,16 +232,12 @@ impl SortMerge {
                             own == 0 || key.is_multiple_of(layout.parts),
                             "an erase does not stand in its block's first part"
                         );
-                        for (n, word) in inputs.words.iter_mut().enumerate() {
-                            *word |= buffer.word(at, n);
-                        }
+                        buffer.add_to(at, inputs.words);
                         own
                     }
                     None => {
                         let view = place.view(layout, inputs.pages.page(rank));
-                        for (n, word) in inputs.words.iter_mut().enumerate() {
-                            *word |= view.word(at, n);
-                        }
+                        view.add_to(at, inputs.words);
                         view.flags(at)
                     }
                 };

@@ -85,9 +85,7 @@ impl Validity for LogarithmicGecko {
         let mut at = self.buffer.lower_bound(first);
         while at < self.buffer.len() && self.buffer.key(at) < first + layout.parts {
             let part = (self.buffer.key(at) - first) as usize;
-            for word in 0..layout.words {
-                stale[part * layout.words + word] |= self.buffer.word(at, word);
-            }
+            self.buffer.add_to(at, &mut stale[part * layout.words..][..layout.words]);
             erased |= self.buffer.flags(at) & ERASED != 0;
             at += 1;
         }
@@ -113,9 +111,7 @@ impl Validity for LogarithmicGecko {
                 if part >= layout.parts as usize {
                     break;
                 }
-                for word in 0..layout.words {
-                    stale[part * layout.words + word] |= view.word(index, word);
-                }
+                view.add_to(index, &mut stale[part * layout.words..][..layout.words]);
                 erased |= view.flags(index) & ERASED != 0;
             }
         }
