@@ -548,6 +548,9 @@ mod tests {
                 let request =
                     PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false, handle: 0 };
                 drive.submit(&request).unwrap();
+                if n % 8 > 0 {
+                    continue;
+                }
                 for counter in drive.ftl().counters() {
                     let before = before.insert(counter.name, counter.value).unwrap_or(0);
                     assert!(counter.value >= before || counter.is_level, "{}: {} fell", preset.name, counter.name);

@@ -35,7 +35,7 @@ fn sweep(ftl: &str, policy: CachePolicy, workload: Workload, dies: (u32, u32)) -
         ftl: Config::new(ftl, composition, logical_pages, 1).cached(Some(cache)),
         workload,
         writes: 60,
-        points: if thorough() { Points::Every } else { Points::Some(30) },
+        points: if thorough() { Points::Every } else { Points::Some(12) },
         faults: Fault::all(),
         depth: if thorough() { 2 } else { 1 },
         seed: 1,

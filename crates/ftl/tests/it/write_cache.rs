@@ -1,8 +1,8 @@
 //! A write cache of each policy is a drive: what it reads, what it absorbs, how long it waits, what its FTL gets.
 
-use crate::common::{chips, config, small};
+use crate::common::{Plug, config, plugged, small};
 use phelsuma_ftl::{CachePolicy, Ftl, Hint, HostData, HostPage, Step, WriteCache, WriteRequest, format, recover};
-use phelsuma_nand::{Content, Kind, LogicalPage, Nand, Op, Page, Purpose, SimNand, SpareRead, Time};
+use phelsuma_nand::{Content, Kind, LogicalPage, Nand, Op, Page, Purpose, SpareRead, Time};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -18,14 +18,14 @@ const PAGES: u32 = 300;
 const CACHE_PAGES: u32 = 20;
 
 struct Drive {
-    nand: SimNand,
-    ftl: Box<dyn Ftl<SimNand>>,
+    nand: Plug,
+    ftl: Box<dyn Ftl<Plug>>,
     at: Time,
 }
 
 impl Drive {
     fn new(ftl: &str, policy: CachePolicy) -> Self {
-        let mut nand = chips(small(16, 96, 1, 2));
+        let mut nand = plugged(small(16, 96, 1, 2));
         let cache = WriteCache { bytes: u64::from(CACHE_PAGES) * 512, policy, seed: 3 };
         let (ftl, at) = format(&mut nand, &config(ftl, PAGES).cached(Some(cache)), Time::ZERO).unwrap();
         Self { nand, ftl, at }

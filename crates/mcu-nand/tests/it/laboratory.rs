@@ -71,7 +71,7 @@ fn soak(decay: u32, bad: u32, cycles: u64, seed: u64) {
                     threads: 2,
                 };
                 let mut state = SoakState::new(&config);
-                let cycles = if is_thorough() { 1_000 * cycles } else { cycles };
+                let cycles = if is_thorough() { 2_000 * cycles } else { cycles };
                 config.soak(&mut state, cycles, &mut |state| state.failed == 0).unwrap();
                 assert!(state.found.is_empty(), "{}: {:#?}", config.ftl.config_line(), state.found);
                 println!(
@@ -89,17 +89,17 @@ fn soak(decay: u32, bad: u32, cycles: u64, seed: u64) {
 
 #[test]
 fn lives_of_cuts() {
-    soak(0, 0, 20, 1);
+    soak(0, 0, 10, 1);
 }
 
 #[test]
 fn lives_of_cuts_and_blocks_that_grow_bad() {
-    soak(0, 40, 20, 2);
+    soak(0, 40, 10, 2);
 }
 
 #[test]
 fn lives_of_cuts_and_pages_that_decay() {
-    soak(20, 300, 20, 3);
+    soak(20, 300, 10, 3);
 }
 
 /// A life: its chip, where metadata stand, the parts, the seed, decay, bad blocks, its number.

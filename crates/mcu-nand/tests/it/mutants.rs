@@ -17,7 +17,9 @@ fn drive(geometry: &Geometry, dirty_slots: u32, forgets: Option<Barrier>) -> Mcu
 fn found(barrier: Option<Barrier>) -> Option<String> {
     let geometry = Geometry::new(512, 16, 48, 1, 1).unwrap();
     let timing = Timing::preset("gecko").unwrap();
-    for (workload, depth, points) in [(Workload::Mixed, 1, 60), (Workload::Trims, 1, 60), (Workload::Mixed, 2, 3)] {
+    // Few cuts catch most of them.
+    let sweeps = [(Workload::Mixed, 1, 6), (Workload::Mixed, 1, 60), (Workload::Trims, 1, 60), (Workload::Mixed, 2, 3)];
+    for (workload, depth, points) in sweeps {
         let config = LabConfig {
             geometry,
             timing,

@@ -190,8 +190,13 @@ fn a_short_gzip_stream_may_hold_many_blank_lines() {
     read_as_everything(&packed[..packed.len() - 9]);
 }
 
+/// More with `PHELSUMA_THOROUGH`.
+fn cases() -> u32 {
+    if std::env::var_os("PHELSUMA_THOROUGH").is_some() { 20_000 } else { 1_000 }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn arbitrary_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
