@@ -69,7 +69,7 @@ fn every_ftl_survives_every_cut_of_a_workload_and_of_the_recoveries_from_it() {
         let config = match (thorough(), preset.name) {
             (true, _) => LabConfig { points: Points::Some(60), ..config(preset.name, 900, 2, (1, 1)) },
             (false, "page") => config(preset.name, 60, 2, (1, 1)),
-            (false, _) => LabConfig { points: Points::Some(3), ..config(preset.name, 900, 2, (1, 1)) },
+            (false, _) => LabConfig { points: Points::Some(2), ..config(preset.name, 900, 2, (1, 1)) },
         };
         let report = run(&config);
         assert_sound(&report);

@@ -76,7 +76,7 @@ fn has_battery(name: &str) -> bool {
     Preset::named(name).unwrap().composition.has_battery()
 }
 
-/// `cuts` of each, or fewer where they cost more, and four times as many in the long mode. Not in the long mode it is a
+/// `cuts` of each, or fewer where they cost more, and eight times as many in the long mode. Not in the long mode it is a
 /// sample: each FTL under a ninth of the workloads, and each workload with a ninth of the FTLs; less than half of these
 /// where recoveries are cut as well.
 fn sweep_all(cuts: u32, writes: u32, depth: u32, dies: (u32, u32)) {
@@ -85,7 +85,7 @@ fn sweep_all(cuts: u32, writes: u32, depth: u32, dies: (u32, u32)) {
         let sample = |w: &usize| thorough() || (w + number).is_multiple_of(part);
         for workload in (0..Workload::ALL.len()).filter(sample).map(|w| Workload::ALL[w]) {
             let cuts = if has_battery(name) { 4 * cuts } else { cuts.div_ceil(cost) };
-            let cuts = if thorough() { 4 * cuts } else { cuts };
+            let cuts = if thorough() { 8 * cuts } else { cuts };
             let points = Points::Some(cuts);
             let mut config = LabConfig { points, ..config(name, workload, writes, depth, dies) };
             if depth > 1 && name == "mu-ftl" && !thorough() {
@@ -101,7 +101,7 @@ fn sweep_all(cuts: u32, writes: u32, depth: u32, dies: (u32, u32)) {
 
 #[test]
 fn every_ftl_survives_cuts_of_every_workload() {
-    sweep_all(16, if thorough() { 2_000 } else { 500 }, 1, (1, 1));
+    sweep_all(8, if thorough() { 2_000 } else { 500 }, 1, (1, 1));
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn geckoftl_survives_every_cut_of_a_workload() {
 #[test]
 fn geckoftl_survives_cuts_of_its_recoveries() {
     for seed in 1..=if thorough() { 5 } else { 2 } {
-        let points = Points::Some(if thorough() { 100 } else { 6 });
+        let points = Points::Some(if thorough() { 100 } else { 3 });
         let report = run(&LabConfig { points, seed, ..config(400, 2, (1, 1)) });
         assert_sound(&report);
         assert!(report.nested_cuts > report.cuts, "recoveries were cut too");
@@ -56,7 +56,7 @@ fn geckoftl_survives_cuts_of_its_recoveries() {
 #[test]
 fn geckoftl_survives_cuts_that_meet_operations_on_several_dies() {
     for dies in [(2, 1), (2, 2)] {
-        let points = Points::Some(if thorough() { 200 } else { 8 });
+        let points = Points::Some(if thorough() { 200 } else { 4 });
         assert_sound(&run(&LabConfig { points, ..config(300, 1, dies) }));
     }
 }

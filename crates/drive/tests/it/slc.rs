@@ -34,7 +34,7 @@ fn sweep(ftl: &str, (slc, full): (&str, &str), workload: Workload, dies: (u32, u
         ftl: Config::new(ftl, composition, logical_pages, 1),
         workload,
         writes: 150,
-        points: if thorough() { Points::Every } else { Points::Some(13) },
+        points: if thorough() { Points::Every } else { Points::Some(7) },
         faults: Fault::all(),
         depth: if thorough() { 2 } else { 1 },
         seed: 1,

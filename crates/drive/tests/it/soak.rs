@@ -49,7 +49,7 @@ fn soak(config: &SoakConfig, cycles: u64) -> SoakState {
 
 fn assert_sound(config: &SoakConfig, cycles: u64) {
     let thorough = std::env::var_os("PHELSUMA_THOROUGH").is_some();
-    let state = soak(config, if thorough { 150 * cycles } else { cycles });
+    let state = soak(config, if thorough { 300 * cycles } else { cycles });
     assert!(state.found.is_empty(), "{}: {:#?}", state.of, state.found);
     assert!(state.cycles >= cycles && state.lives > 0);
     assert_eq!(state.cuts > 0 && state.recovery_cuts > 0, !config.ftl.composition.has_battery(), "{state:?}");
@@ -63,7 +63,7 @@ const PAGE_MAPPED: [&str; 8] = ["page", "dftl", "mu-ftl", "mu-ftl-pvb", "geckoft
 #[test]
 fn power_cuts() {
     for preset in alone() {
-        assert_sound(&config(preset.name, (1, 1)), 1_500);
+        assert_sound(&config(preset.name, (1, 1)), 800);
     }
 }
 
@@ -102,7 +102,7 @@ fn power_cuts_of_drives_of_several_dies() {
 fn blocks_that_grow_bad_until_the_drive_can_only_be_read() {
     for name in alone().map(|preset| preset.name) {
         for bad in [5, 30] {
-            assert_sound(&SoakConfig { bad, ..config(name, (1, 1)) }, 800);
+            assert_sound(&SoakConfig { bad, ..config(name, (1, 1)) }, 400);
         }
     }
 }

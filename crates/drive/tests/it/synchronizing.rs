@@ -47,7 +47,7 @@ fn assert_sound(report: &CrashReport) {
 #[test]
 fn they_survive_every_cut_of_a_workload() {
     for ftl in FTLS {
-        let points = if thorough() { Points::Every } else { Points::Some(50) };
+        let points = if thorough() { Points::Every } else { Points::Some(25) };
         assert_sound(&run(&LabConfig { points, ..config(ftl, if thorough() { 600 } else { 300 }, 1, (1, 1)) }));
     }
 }
@@ -68,7 +68,7 @@ fn they_survive_cuts_of_their_recoveries() {
 fn they_survive_cuts_that_meet_operations_on_several_dies() {
     for ftl in FTLS {
         for dies in [(2, 1), (2, 2)] {
-            let points = Points::Some(if thorough() { 200 } else { 8 });
+            let points = Points::Some(if thorough() { 200 } else { 4 });
             assert_sound(&run(&LabConfig { points, ..config(ftl, 300, 1, dies) }));
         }
     }

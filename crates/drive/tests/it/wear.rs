@@ -156,13 +156,13 @@ fn laboratory(name: &str, writes: u32, depth: u32, dies: (u32, u32)) -> LabConfi
 #[test]
 fn drives_that_level_wear_survive_every_cut() {
     for (name, writes, depth, dies, points) in [
-        ("page", 1_500, 2, (1, 1), 12),
-        ("page", 1_500, 1, (2, 2), 20),
-        ("dftl", 1_500, 1, (1, 1), 60),
-        ("geckoftl", 1_500, 2, (1, 1), 6),
-        ("geckoftl", 1_500, 1, (2, 1), 8),
+        ("page", 1_500, 2, (1, 1), 6),
+        ("page", 1_500, 1, (2, 2), 10),
+        ("dftl", 1_500, 1, (1, 1), 30),
+        ("geckoftl", 1_500, 2, (1, 1), 3),
+        ("geckoftl", 1_500, 1, (2, 1), 4),
     ] {
-        let points = Points::Some(if thorough() { 50 * points } else { points });
+        let points = Points::Some(if thorough() { 100 * points } else { points });
         let report = Sweep::new(&LabConfig { points, ..laboratory(name, writes, depth, dies) }).run().unwrap();
         assert!(!report.failed() && report.cuts > 0, "{name}: {:#?}", report.failures);
         println!("{name} {dies:?}: {} cuts, {} nested", report.cuts, report.nested_cuts);

@@ -186,14 +186,17 @@ impl PageMapped {
         for page in unsure.collect::<Vec<Page>>() {
             checked.count(page);
         }
-        // The same of those that an erase that was cut has made blank: the stores take them for live, and where their block
-        // is closed they were counted.
-        let was_counted = |page: &Page| {
-            let block = checked.geometry.block_of(*page);
-            self.blocks.use_of(block) == BlockUse::Closed || perhaps.binary_search(page).is_ok()
-        };
-        for page in blank.without(&checked.mapped).filter(was_counted).collect::<Vec<Page>>() {
-            *checked.live_in_block_of(page) += 1;
+        // The same of those that an erase that was cut has made blank: the stores take them for live, and they were counted.
+        // It has left others behind them.
+        let geometry = checked.geometry;
+        for page in blank.without(&checked.mapped).collect::<Vec<Page>>() {
+            let block = geometry.block_of(page);
+            let mut behind = geometry.index_of(page) + 1..geometry.pages_per_block();
+            let mut has_others =
+                || behind.any(|index| spare_of(nand, geometry.page(block, index)) != SpareRead::Erased);
+            if perhaps.binary_search(&page).is_ok() || self.blocks.use_of(block) == BlockUse::Closed && has_others() {
+                *checked.live_in_block_of(page) += 1;
+            }
         }
     }
 

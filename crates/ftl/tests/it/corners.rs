@@ -108,7 +108,7 @@ fn pin_blocks(prepare: Prepare<'_>) -> (Result<(), FtlError>, u64) {
     }
     let mut result = Ok(());
     let mut cold = 0;
-    for n in 0..scaled(160_000, 600_000) {
+    for n in 0..scaled(80_000, 600_000) {
         let page = if n % 96 == 0 {
             cold = (cold + per_translation_page) % logical_pages;
             cold

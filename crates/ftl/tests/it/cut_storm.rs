@@ -91,7 +91,7 @@ fn storms(geometry: Geometry, share: f64, overlap: bool) {
                 preset: preset.name,
                 geometry,
                 share,
-                cuts: scaled(200, 10_000),
+                cuts: scaled(120, 10_000),
                 operations_max,
                 overlap,
                 seed,
@@ -346,7 +346,7 @@ fn the_worst_cut_each_time_leaves_free_blocks() {
     for preset in scanned().iter().map(|preset| preset.name).chain(["page+sample"]) {
         for (geometry, seed) in [(small(16, 60, 1, 1), 1), (small(16, 100, 2, 2), 2)] {
             let geometry = with_metadata(preset, geometry);
-            worst_cuts(preset, geometry, scaled(4, 100), seed);
+            worst_cuts(preset, geometry, scaled(2, 100), seed);
         }
     }
 }
@@ -379,7 +379,7 @@ fn session() -> impl Strategy<Value = Session> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: scaled(2000, 100_000), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: scaled(1000, 100_000), ..ProptestConfig::default() })]
 
     #[test]
     fn a_few_sessions_that_end_in_cuts_lose_nothing(

@@ -44,7 +44,7 @@ impl Wish {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: scaled(500, 10_000), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: scaled(250, 10_000), ..ProptestConfig::default() })]
 
     #[test]
     fn a_drive_is_a_map_that_survives_power_cuts(
@@ -84,7 +84,7 @@ fn a_drive_as_full_as_it_goes_can_be_written_over_and_over() {
             let geometry = large_enough(preset.name, small(*pages_per_block, *blocks, *channels, *dies));
             let most = most_pages(preset.name, geometry);
             let mut host = Host::new(chips(geometry), config(preset.name, most), 1);
-            for _ in 0..scaled(6, 60) {
+            for _ in 0..scaled(3, 60) {
                 host.overwrite().unwrap();
                 host.check();
             }

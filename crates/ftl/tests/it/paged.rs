@@ -77,7 +77,7 @@ fn every_composition_is_a_map() {
                 let mut rng = Xoshiro256PlusPlus::seed_from_u64(u64::from(logical_pages));
                 let context = |n: u32| format!("{:?} with {logical_pages} pages, step {n}", composition.names());
                 host.overwrite().unwrap_or_else(|e| panic!("{}: {e}", context(0)));
-                for n in 0..scaled(4_000, 100_000) {
+                for n in 0..scaled(2_000, 100_000) {
                     let step = Step::by_chance(&mut rng, logical_pages);
                     host.step(&step).unwrap_or_else(|e| panic!("{}: {e}", context(n)));
                     if n % 500 == 0 {
@@ -131,7 +131,7 @@ fn geckoftl_dftl_page_and_ib_ftl_return_the_same_data() {
         })
         .into();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
-    for n in 0..scaled(60_000, 10_000_000) {
+    for n in 0..scaled(30_000, 10_000_000) {
         let step = Step::by_chance(&mut rng, logical_pages);
         for host in &mut hosts {
             host.step(&step).unwrap();

@@ -80,7 +80,7 @@ fn a_trimmed_page_never_shows_an_older_content_after_collection_and_power_cuts()
             let mut host = host(preset.name, 24 + 16 * u64::from(dies), dies, 1.0);
             let logical = host.logical_pages();
             host.overwrite().unwrap();
-            for round in 0..scaled(20, 200) {
+            for round in 0..scaled(8, 200) {
                 // Old copies pile up, then some of the pages go.
                 for _ in 0..below(&mut rng, u64::from(logical)) {
                     let page = below(&mut rng, u64::from(logical)) as u32;
@@ -163,7 +163,7 @@ fn many_regions_in_tiny_blocks_do_not_exhaust_the_reserve() {
     let mut host = Host::new(chips(geometry), config("page", logical), 1);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     host.overwrite().unwrap();
-    for _ in 0..scaled(60, 600) {
+    for _ in 0..scaled(30, 600) {
         for region in 0..18 {
             host.trim(region * 4096 + below(&mut rng, 4096) as u32, 1).unwrap();
         }
