@@ -548,6 +548,7 @@ mod tests {
                 let request =
                     PageRequest { at_ns: 0, op, first, pages, partial_first: false, partial_last: false, handle: 0 };
                 drive.submit(&request).unwrap();
+                // After writes and after trims. A list after each takes long.
                 if n % 8 > 0 {
                     continue;
                 }
