@@ -173,7 +173,7 @@ fn a_cut_announced_to_nobody_ends_in_a_drive_that_works() {
     for mut host in hosts() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
         host.overwrite().unwrap();
-        for round in 0..scaled(1, 30) {
+        for round in 0..scaled(2, 30) {
             let pages = host.logical_pages();
             host.plug.arm(u64::from(round) * 97 + 5);
             while host.plug.cut_at().is_none() {
