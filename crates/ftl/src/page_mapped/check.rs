@@ -34,6 +34,10 @@ impl PageSet {
         new
     }
 
+    fn contains(&self, page: Page) -> bool {
+        self.bits[page.index() / 64] >> (page.index() % 64) & 1 == 1
+    }
+
     /// Its pages that are not in the other, ascending.
     fn without(&self, other: &Self) -> impl Iterator<Item = Page> {
         let words = self.bits.iter().zip(&other.bits).map(|(own, others)| own & !others).enumerate();
@@ -186,17 +190,10 @@ impl PageMapped {
         for page in unsure.collect::<Vec<Page>>() {
             checked.count(page);
         }
-        // The same of those that an erase that was cut has made blank: the stores take them for live, and they were counted.
-        // It has left others behind them.
-        let geometry = checked.geometry;
-        for page in blank.without(&checked.mapped).collect::<Vec<Page>>() {
-            let block = geometry.block_of(page);
-            let mut behind = geometry.index_of(page) + 1..geometry.pages_per_block();
-            let mut has_others =
-                || behind.any(|index| spare_of(nand, geometry.page(block, index)) != SpareRead::Erased);
-            if perhaps.binary_search(&page).is_ok() || self.blocks.use_of(block) == BlockUse::Closed && has_others() {
-                *checked.live_in_block_of(page) += 1;
-            }
+        // The same of those that an erase that was cut has made blank: until then they are counted.
+        perhaps.dedup();
+        for page in perhaps.iter().filter(|page| blank.contains(**page)) {
+            *checked.live_in_block_of(*page) += 1;
         }
     }
 
